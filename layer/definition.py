@@ -1,0 +1,48 @@
+"""The facts of a definition. Frozen values only; no I/O, no live objects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import NewType
+
+Key = NewType("Key", str)
+"""What a definition is kept under: its top-level name, later also `Foo.m` and `f@Type` (DESIGN §3)."""
+
+RelPath = NewType("RelPath", str)
+"""A path inside the layer, with forward slashes: `functions/a/area.py`."""
+
+
+class Kind(Enum):
+    """What a definition is; the value is the layer folder that holds its kind."""
+
+    FUNCTION = "functions"
+    CLASS = "classes"
+    VALUE = "values"
+
+    @property
+    def folder(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """One named thing and all that its file says of it.
+
+    `text` is the exact source with decorators and the comment block above it, lines ended by a bare newline and no
+    newline at its end. `imports` are whole import statements, one each, `from __future__` first, in the order they
+    stand in the file.
+    """
+
+    key: Key
+    kind: Kind
+    text: str
+    imports: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()  # read when called; plain variables, or nothing at all, when this was kept
+    after: tuple[Key, ...] = ()  # definitions to load first although no name says so
+    names: tuple[str, ...] = ()  # every name it gives, where that is more or other than its key
+
+    @property
+    def gives(self) -> tuple[str, ...]:
+        """The top-level names that loading this definition sets."""
+        return self.names or (self.key,)

@@ -1,0 +1,94 @@
+"""The port to the disk that every write of the layer goes through, so that a test can make any one of them fail.
+
+Writes are whole or not at all: a temporary file beside the target, fsync, rename.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+from typing import Protocol
+
+FILE_MODE = 0o600
+FOLDER_MODE = 0o700
+
+
+class Disk(Protocol):
+    """What the layer asks of a file system. Every method raises OSError as the system gives it."""
+
+    def make_folder(self, path: Path) -> None:
+        """Make the folder and those above it, 0700 each; one that is there already is left as it is."""
+        ...
+
+    def write(self, path: Path, data: bytes, *, mode: int = FILE_MODE) -> os.stat_result:
+        """Replace or make the file in one step, on disk when this returns; gives the new file's stat."""
+        ...
+
+    def append(self, path: Path, data: bytes) -> None:
+        """Add to the end of the file, made 0600 if missing, on disk when this returns."""
+        ...
+
+    def remove(self, path: Path) -> None:
+        """Take the file away; a missing one is no fault."""
+        ...
+
+    def rename(self, source: Path, target: Path) -> None:
+        """Move the file over `target` in one step, on disk when this returns."""
+        ...
+
+
+def sync_folder(path: Path) -> None:
+    """Put the folder's entries on disk: a rename survives a power cut only after this."""
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+class RealDisk:
+    """The file system itself."""
+
+    def make_folder(self, path: Path) -> None:
+        # Path.mkdir(parents=True) would give the mode to the last folder only.
+        if not path.parent.is_dir():
+            self.make_folder(path.parent)
+        path.mkdir(mode=FOLDER_MODE, exist_ok=True)
+
+    def write(self, path: Path, data: bytes, *, mode: int = FILE_MODE) -> os.stat_result:
+        temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        try:
+            try:
+                _write_all(fd, data)
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+            os.replace(temporary, path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        sync_folder(path.parent)
+        return path.stat()
+
+    def append(self, path: Path, data: bytes) -> None:
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, FILE_MODE)
+        try:
+            _write_all(fd, data)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+    def remove(self, path: Path) -> None:
+        path.unlink(missing_ok=True)
+
+    def rename(self, source: Path, target: Path) -> None:
+        os.replace(source, target)
+        sync_folder(target.parent)
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]

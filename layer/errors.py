@@ -1,0 +1,65 @@
+"""Faults of the layer. Owns every exception this room raises; knows no kernel.
+
+    LayerError
+    ├── LayerUnusable      the folder cannot serve as a layer (a file in its place, other things in it, foreign owner)
+    ├── StoreFault         a write or read failed half way; nothing of it stands
+    ├── StoreBusy          git holds the lock and did not let go
+    ├── UnreadableFile     a definition file that cannot be read as one
+    └── UnknownDefinition  a name that no definition of the layer has (a LookupError too)
+
+What the keep rule decides against is not a fault: it is a value (`outcome.NotKept`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class LayerError(Exception):
+    """Root of the room's faults; the message says what happened and what to do."""
+
+
+class LayerUnusable(LayerError):
+    """The folder at `path` cannot serve as a layer; `why` is a clause, `advice` a sentence without its full stop."""
+
+    def __init__(self, path: Path, why: str, advice: str) -> None:
+        super().__init__(f"{path} {why}; {advice}")
+        self.path = path
+        self.why = why
+        self.advice = advice
+
+
+class StoreFault(LayerError):
+    """Reading or writing `path` failed with `cause`; what stood before still stands."""
+
+    def __init__(self, path: Path, cause: OSError) -> None:
+        super().__init__(f"{cause.strerror or cause} at {path}; mend that and run the cell again")
+        self.path = path
+        self.cause = cause
+
+
+class StoreBusy(LayerError):
+    """Another program holds the lock at `path` and kept it for `seconds`."""
+
+    def __init__(self, path: Path, seconds: float) -> None:
+        super().__init__(f"{path} has been held by another program for {seconds:g} s; end that, or remove the file, and run the cell again")
+        self.path = path
+        self.seconds = seconds
+
+
+class UnreadableFile(LayerError):
+    """The file `path` of the layer is no definition file; `line` (from 1) is where it stops being one."""
+
+    def __init__(self, path: str, line: int, why: str) -> None:
+        super().__init__(f"{path}, line {line}: {why}")
+        self.path = path
+        self.line = line
+        self.why = why
+
+
+class UnknownDefinition(LayerError, LookupError):
+    """No definition of the layer has the name `name`."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"no definition {name!r} is kept; %cells lists those that are")
+        self.name = name
