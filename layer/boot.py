@@ -1,0 +1,209 @@
+"""Files of a layer → its definitions live in a namespace, and what was left out, why (DESIGN §4, Boot).
+
+A failing file is left out alone: everything else loads. Knows no store: it is handed the files' bytes.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import contextlib
+import io
+import traceback
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from urllib.parse import unquote
+
+from .definition import Definition, RelPath
+from .errors import UnreadableFile
+from .fileformat import decode, read
+from .imports import ImportRecord, entries_of
+from .install import FromText, Image
+from .order import Loadable, load_order
+from .scope import Reads, bound_names, reads_of
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file that was not loaded; `reason` is a clause."""
+
+    path: RelPath
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A definition that is live now."""
+
+    definition: Definition
+    path: RelPath
+    unresolved: tuple[str, ...] = ()  # read when called; plain variables when it was kept, not there now
+    lazy: str | None = None  # the name in an annotation that nothing defines: annotations are strings then
+
+
+@dataclass(frozen=True, slots=True)
+class BootReport:
+    loaded: tuple[Loaded, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    output: str = ""  # what loading printed
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    path: RelPath
+    text: str
+    definition: Definition
+    reads: Reads
+    tree: ast.Module
+
+
+class Boot:
+    """One boot of one layer, `root` being its folder."""
+
+    def __init__(
+        self,
+        files: Mapping[RelPath, bytes],
+        root: Path,
+        image: Image,
+        imports: ImportRecord,
+        modules: Mapping[str, ModuleType],
+    ) -> None:
+        self._root = root
+        self._image = image
+        self._imports = imports
+        self._modules = modules
+        self._skipped: dict[RelPath, str] = {}
+        self._loaded: dict[RelPath, Loaded] = {}
+        self._files = dict(self._read(files))
+
+    def run(self) -> BootReport:
+        """Load all that loads. Raises nothing of the files' own."""
+        self._skip_those_that_call_what_is_gone()
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+            self._load()
+        loaded = tuple(self._with_unresolved(item) for item in self._loaded.values())
+        skipped = tuple(Skipped(path, reason) for path, reason in sorted(self._skipped.items()))
+        return BootReport(loaded, skipped, printed.getvalue())
+
+    def _read(self, files: Mapping[RelPath, bytes]) -> Iterable[tuple[RelPath, _File]]:
+        givers: dict[str, RelPath] = {}
+        for path, data in sorted(files.items()):
+            try:
+                text = decode(path, data)
+                definition = read(path, data)
+            except UnreadableFile as error:
+                self._skipped[path] = f"line {error.line}: {error.why}"
+                continue
+            if twice := [name for name in definition.gives if name in givers]:
+                self._skipped[path] = f"{twice[0]} is defined in {givers[twice[0]]} too; remove one of the files"
+                continue
+            givers.update(dict.fromkeys(definition.gives, path))
+            tree = ast.parse(text)
+            yield path, _File(path, text, definition, reads_of(*tree.body), tree)
+
+    def _skip_those_that_call_what_is_gone(self) -> None:
+        """Leave out files that call a name which was a definition when they were kept and which nothing gives now.
+
+        Only the file itself: its callers load, and meet a NameError where they call it.
+        """
+        there = set(dir(builtins)) | self._image.namespace.keys()
+        for path in self._skipped:  # its names are gone for another reason, which is told
+            there.add(unquote(path.rpartition("/")[2].removesuffix(".py").partition("~")[0]))
+        for file in self._files.values():
+            # What a file imports is there for all: they share one namespace, as cells do.
+            there |= bound_names(file.tree.body)
+        for path, file in list(self._files.items()):
+            if gone := sorted(file.reads.call - there - set(file.definition.needs)):
+                self._skip(path, f"it calls {gone[0]}, which nothing defines now")
+
+    def _load(self) -> None:
+        order = load_order(
+            Loadable(path, file.definition.gives, file.reads, file.definition.after)
+            for path, file in self._files.items()
+            if path not in self._skipped
+        )
+        waiting = {path: NameError() for path in order}
+        while waiting:
+            left: dict[RelPath, NameError] = {}
+            for path in waiting:
+                if (missing := self._try(self._files[path])) is not None:
+                    left[path] = missing
+            if len(left) == len(waiting) and not self._try_lazily(left):
+                for path, missing in left.items():
+                    self._skip(path, self._why_missing(missing.name))
+                return
+            waiting = {path: missing for path, missing in left.items() if not self._is_done(path)}
+
+    def _try_lazily(self, left: Mapping[RelPath, NameError]) -> bool:
+        """Where nothing moves: load those that wait for a name in an annotation alone; whether any could be."""
+        for path, missing in left.items():
+            file = self._files[path]
+            if missing.name in file.reads.annotation - file.reads.load:
+                self._try(file, lazy=missing.name)
+        return any(self._is_done(path) for path in left)
+
+    def _is_done(self, path: RelPath) -> bool:
+        return path in self._loaded or path in self._skipped
+
+    def _try(self, file: _File, lazy: str | None = None) -> NameError | None:
+        """Load one file, or skip it; gives back the NameError where another file may yet bring the name."""
+        filename = str(self._root / file.path)
+        try:
+            self._image.install(file.definition, FromText(file.text, filename, lazy_annotations=lazy is not None))
+        except NameError as error:
+            name = error.name
+            if lazy is None and name in file.reads.annotation - file.reads.load and not self._may_come(name):
+                return self._try(file, lazy=name)
+            if name in file.reads.load | file.reads.annotation or self._may_come(name):
+                return error
+            self._skip(file.path, _why_raised(error, filename))
+        except ModuleNotFoundError as error:
+            self._skip(file.path, f"the package {_top(error.name)} is missing; install it")
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # SystemExit too: a definition must not end the kernel
+            self._skip(file.path, _why_raised(error, filename))
+        else:
+            self._loaded[file.path] = Loaded(file.definition, file.path, lazy=lazy)
+            for node in file.tree.body:
+                self._imports.note(entries_of(node, self._modules))
+        return None
+
+    def _may_come(self, name: str) -> bool:
+        """Whether a file not loaded yet gives `name`."""
+        return any(
+            name in file.definition.gives and path not in self._loaded and path not in self._skipped
+            for path, file in self._files.items()
+        )
+
+    def _why_missing(self, name: str | None) -> str:
+        givers = [path for path, file in self._files.items() if name in file.definition.gives]
+        if givers and givers[0] in self._skipped:
+            return f"it needs {name} to load, and {givers[0]} is skipped"
+        return f"it needs {name} to load, which nothing defines"
+
+    def _with_unresolved(self, item: Loaded) -> Loaded:
+        there: Collection[str] = self._image.namespace
+        missing = tuple(name for name in item.definition.needs if name not in there and not hasattr(builtins, name))
+        return Loaded(item.definition, item.path, missing, item.lazy)
+
+    def _skip(self, path: RelPath, reason: str) -> None:
+        # The file stays among the read ones: its names tell others why they cannot load.
+        self._skipped[path] = reason
+
+
+def _why_raised(error: BaseException, filename: str) -> str:
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == filename]
+    where = f" at line {lines[-1]}" if lines else ""
+    try:
+        said = str(error)
+    except Exception:  # an exception of the user's may fail to print itself
+        said = ""
+    return f"it raised {type(error).__name__}{': ' if said else ''}{said}{where}"
+
+
+def _top(name: str | None) -> str:
+    return (name or "it imports").partition(".")[0]

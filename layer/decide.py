@@ -1,0 +1,139 @@
+"""The keep rule (DESIGN §3): what becomes of one top-level statement that completed. Pure.
+
+A statement is looked at with its live value, after it ran; nothing here writes, imports or runs anything.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import typing
+from types import BuiltinFunctionType, FunctionType, GenericAlias, MethodType, UnionType
+
+from .compose import Composer
+from .definition import Kind
+from .fileformat import kind_of
+from .known import TYPE_MAKERS
+from .outcome import Forgotten, NotKept, Outcome
+from .purity import dotted, import_path, why_impure
+from .source import Statement, bound_targets
+from .view import View
+
+_OUTPUT_NAMES = re.compile(r"_+\d*$|_i+$|_i\d+$|_oh$|_ih$|_dh$")
+_FINAL = frozenset({"typing.Final", "typing_extensions.Final"})
+_PLAIN_NOW = "it is a plain variable now"
+
+
+def decide(statement: Statement, view: View, *, forced: bool = False) -> tuple[Outcome, ...]:
+    """What becomes of `statement`, which has just completed.
+
+    `forced` stands for `%keep`: secrets and expressions that are not pure are kept too.
+    """
+    match statement.node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            if _OUTPUT_NAMES.match(name) or name not in view.namespace:
+                return ()
+            return (Composer(view, forced).compose(statement, kind_of(statement.node), (name,)),)
+        case ast.Delete(targets=targets):
+            gone = dict.fromkeys(target.id for target in targets if isinstance(target, ast.Name))
+            return tuple(Forgotten(name) for name in gone if name in view.kept)
+        case ast.AugAssign(target=ast.Name(id=name)):
+            return _left(view, (name,))
+    names = bound_targets(statement.node)
+    if not names or any(_OUTPUT_NAMES.match(name) or name not in view.namespace for name in names):
+        return ()
+    return _assigned(statement, names, view, forced)
+
+
+def defines(node: ast.stmt) -> bool:
+    """Whether `node` may be a defining statement, told before it runs.
+
+    Only such statements may share a commit: any other may take long, and a kill in it must lose nothing before it.
+    """
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Delete):
+        return True
+    names = bound_targets(node)
+    value = getattr(node, "value", None)
+    return bool(names) and not any(isinstance(part, ast.Call | ast.Await) for part in ast.walk(value or node))
+
+
+def _assigned(statement: Statement, names: tuple[str, ...], view: View, forced: bool) -> tuple[Outcome, ...]:
+    node, value = statement.node, statement.node.value  # type: ignore[attr-defined]
+    name = names[0]
+    composer = Composer(view, forced)
+    if forced or all(map(_is_constant_name, names)) or _is_final(node, view):
+        if not _has_only_names(node):
+            return _left(view, names)
+        if len(names) == 1 and _is_type_making(node, value, view):
+            return (composer.compose(statement, Kind.VALUE, names),)
+        why = None if forced else why_impure(value, view.import_path, composer.readable)
+        if why is None:
+            return (composer.compose(statement, Kind.VALUE, names),)
+        return (NotKept(", ".join(names), why, forceable=True), *_left(view, names, why))
+    if len(names) > 1 or not _has_only_names(node):
+        return _left(view, names)
+    is_alias = dotted(value) is not None and type(view.namespace[name]) in _CALLABLES
+    if _is_type_making(node, value, view) or is_alias:
+        outcome = composer.compose(statement, Kind.VALUE, names)
+        # A variable that happens to hold a class or function is no failed definition: it stays a plain one, unsaid.
+        return _left(view, names) if isinstance(outcome, NotKept) and _is_alias(value) else (outcome,)
+    known = view.kept.get(name)
+    if known is not None and known.kind is Kind.VALUE and not why_impure(value, view.import_path, composer.readable):
+        return (composer.compose(statement, Kind.VALUE, names),)  # pulled in before: the layer follows it
+    return _left(view, names)
+
+
+def _left(view: View, names: tuple[str, ...], why: str = _PLAIN_NOW) -> tuple[Outcome, ...]:
+    """`names` became plain variables: what was kept under them no longer tells their value."""
+    return tuple(Forgotten(name, why) for name in dict.fromkeys(names) if name in view.kept)
+
+
+_CALLABLES = (FunctionType, BuiltinFunctionType, MethodType)
+
+
+def _is_constant_name(name: str) -> bool:
+    return name.isupper() and len(name.strip("_")) >= 2
+
+
+def _is_final(node: ast.stmt, view: View) -> bool:
+    if not isinstance(node, ast.AnnAssign):
+        return False
+    annotation = node.annotation.value if isinstance(node.annotation, ast.Subscript) else node.annotation
+    return import_path(annotation, view.import_path) in _FINAL
+
+
+def _has_only_names(node: ast.stmt) -> bool:
+    """Whether every target is a name or a tuple of names, so that the statement sets nothing else."""
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    parts = (part for target in targets for part in ast.walk(target))
+    return not any(isinstance(part, ast.Attribute | ast.Subscript) for part in parts)
+
+
+def _is_type_making(node: ast.stmt, value: ast.expr, view: View) -> bool:
+    """`type X = …`, TypeVar and its kin, or an alias whose live value is a type or typing object."""
+    if type(node).__name__ == "TypeAlias":
+        return True
+    if isinstance(value, ast.Call):
+        path = import_path(value.func, view.import_path)
+        # type(x) with one argument asks, with three it makes.
+        return path in TYPE_MAKERS and not (path == "builtins.type" and len(value.args) != 3)
+    return _is_alias(value) and _is_type(view.namespace[bound_targets(node)[0]])
+
+
+def _is_alias(value: ast.expr) -> bool:
+    match value:
+        case ast.Name() | ast.Attribute():
+            return dotted(value) is not None
+        case ast.Subscript(value=inner):
+            return _is_alias(inner)
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            return _is_alias(left) and (_is_alias(right) or isinstance(right, ast.Constant))
+    return False
+
+
+def _is_type(value: object) -> bool:
+    kind = type(value)
+    return issubclass(kind, (type, GenericAlias, UnionType)) or kind.__module__ in (
+        typing.__name__,
+        "typing_extensions",
+    )

@@ -1,0 +1,142 @@
+"""`Definition` ↔ the text of its file (DESIGN §4). Pure: bytes in, facts out.
+
+A file reads as what a person would write: needed imports, then the definition. One optional first line carries what
+the text cannot: `# perdure: needs df, model; after grow; name A, B`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from .definition import Definition, Key, Kind, RelPath
+from .errors import UnreadableFile
+from .source import Source, bound_targets
+
+HEADER = "# perdure:"
+_FIELDS = ("needs", "after", "name")
+_CONFLICT = re.compile(r"^(<<<<<<< |>>>>>>> |\|\|\|\|\|\|\| |=======$)", re.MULTILINE)
+
+
+def render(definition: Definition) -> bytes:
+    """The file's bytes: UTF-8, bare newlines, one at the end."""
+    parts = []
+    header = _header(definition)
+    # Without this a definition whose own comment looks like our header would be read as having one.
+    if header or definition.text.startswith(HEADER):
+        parts.append(f"{HEADER}{header}\n")
+    if definition.imports:
+        parts.append("\n".join(definition.imports) + "\n")
+        parts.append("\n" if definition.kind is Kind.VALUE else "\n\n")
+    parts.append(definition.text + "\n")
+    return "".join(parts).encode()
+
+
+def read(path: RelPath, data: bytes) -> Definition:
+    """What the file at `path` defines.
+
+    Raises:
+        UnreadableFile: not UTF-8, merge conflict markers, a syntax error, or nothing that could be a definition.
+    """
+    text = decode(path, data)
+    try:
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise _not_python(path, text, error) from None
+    source = Source(text)
+    imports, body = _leading_imports(body)
+    if not body:
+        raise UnreadableFile(path, 1, "it defines nothing")
+    header = _read_header(text)
+    start = _first_line_of_text(source, header is not None, imports)
+    key, kind, names = _identity(path, body)
+    fields = header or {}
+    given = fields.get("name", ())
+    return Definition(
+        key=Key(given[0]) if given else key,
+        kind=kind,
+        text=source.lines_from(start),
+        imports=tuple(source.segment(node) for node in imports),
+        needs=fields.get("needs", ()),
+        after=tuple(Key(name) for name in fields.get("after", ())),
+        names=given or (names if len(names) > 1 else ()),
+    )
+
+
+def decode(path: RelPath, data: bytes) -> str:
+    """The file's text, newlines made bare.
+
+    Raises:
+        UnreadableFile: it is not UTF-8.
+    """
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise UnreadableFile(path, line, "it is not UTF-8 text") from None
+
+
+def _not_python(path: RelPath, text: str, error: BaseException) -> UnreadableFile:
+    if conflict := _CONFLICT.search(text):
+        line = text.count("\n", 0, conflict.start()) + 1
+        return UnreadableFile(path, line, "it has merge conflict markers")
+    if isinstance(error, SyntaxError):
+        return UnreadableFile(path, error.lineno or 1, error.msg)
+    return UnreadableFile(path, 1, str(error) or "it is nested too deeply to be read")
+
+
+def _header(definition: Definition) -> str:
+    given = definition.names if definition.names and not _told_by_text(definition) else ()
+    fields = zip(_FIELDS, (definition.needs, definition.after, given), strict=True)
+    said = "; ".join(f"{field} {', '.join(values)}" for field, values in fields if values)
+    return f" {said}" if said else ""
+
+
+def _told_by_text(definition: Definition) -> bool:
+    return bound_targets(ast.parse(definition.text).body[-1]) == definition.names
+
+
+def _read_header(text: str) -> dict[str, tuple[str, ...]] | None:
+    first = text.split("\n", 1)[0]
+    if not first.startswith(HEADER):
+        return None
+    fields: dict[str, tuple[str, ...]] = {}
+    for part in first[len(HEADER) :].split(";"):
+        field, _, values = part.strip().partition(" ")
+        # Fields of later versions are left alone: a layer may have been written by one.
+        if field in _FIELDS:
+            fields[field] = tuple(value.strip() for value in values.split(",") if value.strip())
+    return fields
+
+
+def _leading_imports(body: list[ast.stmt]) -> tuple[list[ast.stmt], list[ast.stmt]]:
+    count = 0
+    while count < len(body) and isinstance(body[count], ast.Import | ast.ImportFrom):
+        count += 1
+    # `import a; X = 1` on one line is all text.
+    while 0 < count < len(body) and body[count - 1].end_lineno == body[count].lineno:
+        count -= 1
+    return body[:count], body[count:]
+
+
+def _first_line_of_text(source: Source, has_header: bool, imports: list[ast.stmt]) -> int:
+    line = 1 + has_header
+    if imports:
+        line = (imports[-1].end_lineno or 0) + 1
+        while source.is_blank(line):
+            line += 1
+    return line
+
+
+def _identity(path: RelPath, body: list[ast.stmt]) -> tuple[Key, Kind, tuple[str, ...]]:
+    for node in reversed(body):
+        if names := bound_targets(node):
+            return Key(names[0]), kind_of(node), names
+    raise UnreadableFile(path, body[0].lineno, "it defines nothing")
+
+
+def kind_of(node: ast.stmt) -> Kind:
+    """The kind of what `node` defines."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return Kind.FUNCTION
+    return Kind.CLASS if isinstance(node, ast.ClassDef) else Kind.VALUE

@@ -1,0 +1,181 @@
+"""What every import bound, and which imports a definition therefore carries (DESIGN §3, Imports).
+
+The record is believed only as long as the live value is what its statement would give again. `__module__` is not
+trusted: it names private paths, and constants have none. Knows modules only as values handed in.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from types import BuiltinFunctionType, FunctionType, ModuleType
+
+_MISSING = object()
+# Their identity says nothing of where they come from: one object may serve any number of names.
+_SHARED = (int, bool, str, bytes, type(None), type(Ellipsis))
+
+
+@dataclass(frozen=True, slots=True)
+class ImportEntry:
+    """One binding that an import statement made."""
+
+    binding: str
+    module: str
+    attribute: str | None  # None where the binding is the module, or the top of its dotted path
+    renamed: bool = False
+
+    @property
+    def statement(self) -> str:
+        """The shortest statement that makes this binding alone."""
+        if self.attribute is None:
+            return f"import {self.module} as {self.binding}" if self.renamed else f"import {self.module}"
+        name = f"{self.attribute} as {self.binding}" if self.renamed else self.attribute
+        return f"from {self.module} import {name}"
+
+    def gives(self, live: object, modules: Mapping[str, ModuleType]) -> bool:
+        """Whether running the statement again would bind `live`."""
+        if self.attribute is None:
+            path = self.module if self.renamed else self.module.partition(".")[0]
+            return modules.get(path) is live
+        module = modules.get(self.module)
+        if module is not None and _attribute(module, self.attribute) is live:
+            return True
+        return modules.get(f"{self.module}.{self.attribute}") is live
+
+
+class ImportRecord:
+    """Binding → the import statements that made it, newest meaning wins."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, tuple[ImportEntry, ...]] = {}
+
+    def note(self, entries: Iterable[ImportEntry]) -> None:
+        """Remember `entries`, which have just run."""
+        for entry in entries:
+            known = self._entries.get(entry.binding, ())
+            # `import a.b` and `import a.c` both bind `a`, and each adds a submodule to it.
+            adds = _is_plain(entry) and all(_is_plain(other) for other in known)
+            kept = tuple(other for other in known if other != entry) if adds else ()
+            self._entries[entry.binding] = (*kept, entry)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._entries
+
+    def carried(
+        self, name: str, live: object, dotted: Iterable[str], modules: Mapping[str, ModuleType]
+    ) -> tuple[ImportEntry, ...]:
+        """The imports by which a definition that reads `name` and the chains `dotted` gets `live`; none if unknown."""
+        entries = [entry for entry in self._entries.get(name, ()) if entry.gives(live, modules)]
+        if not entries:
+            found = find(name, live, modules)
+            return (found,) if found else ()
+        if len(entries) == 1 and "." not in entries[0].module:
+            return tuple(entries)
+        chains = tuple(dotted)
+        used = [entry for entry in entries if not _is_plain(entry) or _is_used(entry.module, chains)]
+        return tuple(used or entries)
+
+
+def entries_of(statement: ast.stmt, modules: Mapping[str, ModuleType]) -> tuple[ImportEntry, ...]:
+    """What the imports in `statement` bound at top level, those inside if, try, with and loops included.
+
+    A star import stands for one `from m import name` for each name it gave.
+    """
+    return tuple(entry for node in _imports(statement) for entry in _entries(node, modules))
+
+
+def find(name: str, live: object, modules: Mapping[str, ModuleType]) -> ImportEntry | None:
+    """The shortest public import that yields `live` as `name`, for a binding whose import was not seen.
+
+    Looks under the same name and under the object's own; fewer dots win, then the shorter, then the alphabet.
+    """
+    kind = type(live)  # not isinstance: a proxy's __class__ is code of its own
+    if issubclass(kind, ModuleType):
+        paths = [path for path, module in list(modules.items()) if module is live and _is_public(path)]
+        if not paths:
+            return None
+        path = min(paths, key=_rank)
+        return ImportEntry(name, path, None, renamed=path != name)
+    if kind in _SHARED:
+        return None
+    own = getattr(live, "__name__", None) if issubclass(kind, (type, FunctionType, BuiltinFunctionType)) else None
+    for attribute in dict.fromkeys((name, own)):
+        if not isinstance(attribute, str) or not attribute.isidentifier():
+            continue
+        paths = [
+            path
+            for path, module in list(modules.items())
+            if _is_public(path) and isinstance(module, ModuleType) and vars(module).get(attribute, _MISSING) is live
+        ]
+        if paths:
+            return ImportEntry(name, min(paths, key=_rank), attribute, renamed=attribute != name)
+    return None
+
+
+def statements(entries: Iterable[ImportEntry], futures: Iterable[str] = ()) -> tuple[str, ...]:
+    """The entries as the statements a person would write: futures, then modules, then names grouped by module."""
+    lines = [f"from __future__ import {feature}" for feature in sorted(set(futures))]
+    unique = sorted(set(entries), key=lambda entry: (entry.module, entry.attribute or "", entry.binding))
+    lines += [entry.statement for entry in unique if entry.attribute is None]
+    grouped: dict[str, list[str]] = {}
+    for entry in unique:
+        if entry.attribute is not None:
+            grouped.setdefault(entry.module, []).append(entry.statement.partition(" import ")[2])
+    lines += [f"from {module} import {', '.join(names)}" for module, names in grouped.items()]
+    return tuple(lines)
+
+
+def _imports(statement: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        yield statement
+    elif not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda | ast.expr):
+        for child in ast.iter_child_nodes(statement):
+            yield from _imports(child)
+
+
+def _entries(node: ast.Import | ast.ImportFrom, modules: Mapping[str, ModuleType]) -> Iterator[ImportEntry]:
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            binding = alias.asname or alias.name.partition(".")[0]
+            yield ImportEntry(binding, alias.name, None, renamed=alias.asname is not None)
+    elif node.level == 0 and node.module not in (None, "__future__"):
+        for alias in node.names:
+            if alias.name == "*":
+                for name in _star(modules.get(node.module)):
+                    yield ImportEntry(name, node.module, name)
+            else:
+                binding = alias.asname or alias.name
+                yield ImportEntry(binding, node.module, alias.name, renamed=binding != alias.name)
+
+
+def _star(module: ModuleType | None) -> Iterable[str]:
+    if module is None:
+        return ()
+    names = vars(module).get("__all__")
+    if isinstance(names, list | tuple):
+        return [name for name in names if isinstance(name, str)]
+    return [name for name in vars(module) if not name.startswith("_")]
+
+
+def _attribute(module: ModuleType, name: str) -> object:
+    try:
+        return getattr(module, name, _MISSING)
+    except Exception:  # a module's own __getattr__ may raise what it likes
+        return _MISSING
+
+
+def _is_plain(entry: ImportEntry) -> bool:
+    return entry.attribute is None and not entry.renamed
+
+
+def _is_used(module: str, chains: tuple[str, ...]) -> bool:
+    return any(chain == module or chain.startswith(f"{module}.") for chain in chains)
+
+
+def _is_public(path: str) -> bool:
+    return not path.startswith("_") and "._" not in path and not path.startswith("perdure.")
+
+
+def _rank(path: str) -> tuple[int, int, str]:
+    return (path.count("."), len(path), path)

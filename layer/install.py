@@ -1,0 +1,78 @@
+"""How a definition goes live: one function for all of it, and the record of which text is live under each name.
+
+A cell's statement has put its object in place already; boot, and whatever later puts back another text, runs that text
+in the user's namespace under its file's path, so that tracebacks and `inspect` show the file.
+"""
+
+from __future__ import annotations
+
+import __future__
+import ast
+from collections.abc import MutableMapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TypeAlias
+
+from .definition import Definition
+from .scope import bound_names
+
+
+@dataclass(frozen=True, slots=True)
+class InPlace:
+    """The statement that defined it has just run: the live object is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class FromText:
+    """Run `text`, the whole of a definition's file, as the code of `filename`."""
+
+    text: str
+    filename: str
+    lazy_annotations: bool = False  # as under `from __future__ import annotations`
+
+
+Way: TypeAlias = InPlace | FromText
+
+_MISSING = object()
+
+
+class Image:
+    """What is live in one kernel's namespace, and from which definition."""
+
+    def __init__(self, namespace: MutableMapping[str, object]) -> None:
+        self.namespace = namespace
+        self._live: dict[str, Definition] = {}
+        self.live = MappingProxyType(self._live)  # by every name a definition gives
+
+    def install(self, definition: Definition, way: Way) -> None:
+        """Make `definition` the live one under its names.
+
+        Raises whatever running the text raises; then the record is as before, though imports may have been bound.
+        """
+        if isinstance(way, FromText):
+            self._run(definition, way)
+        for name in definition.gives:
+            self._live[name] = definition
+
+    def forget(self, name: str) -> None:
+        """The name is no definition any more; its object, if there is one, is left alone."""
+        self._live.pop(name, None)
+
+    def _run(self, definition: Definition, way: FromText) -> None:
+        flags = __future__.annotations.compiler_flag if way.lazy_annotations else 0
+        code = compile(way.text, way.filename, "exec", flags=flags, dont_inherit=True)
+        # Names that the text sets on its way but another definition gives now (`A, B = 1, 2` after a new A).
+        foreign = _foreign_names(definition)
+        before = {name: self.namespace.get(name, _MISSING) for name in foreign}
+        exec(code, self.namespace)  # type: ignore[arg-type]  # a user namespace is a dict
+        for name, value in before.items():
+            if value is _MISSING:
+                self.namespace.pop(name, None)
+            else:
+                self.namespace[name] = value
+
+
+def _foreign_names(definition: Definition) -> frozenset[str]:
+    if not definition.names:
+        return frozenset()
+    return bound_names(ast.parse(definition.text).body) - set(definition.gives)

@@ -1,0 +1,44 @@
+"""What can become of a statement offered to the layer. Frozen values; a statement may have several or none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from .definition import Definition
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """`definition` is to be written, and before it the plain variables it needs to load."""
+
+    definition: Definition
+    pulled: tuple[Definition, ...] = ()
+    warnings: tuple[str, ...] = ()  # sentences without a full stop
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """The layer has this very text already."""
+
+    definition: Definition
+
+
+@dataclass(frozen=True, slots=True)
+class NotKept:
+    """`name` would be a definition but for `reason`, a clause such as `it needs app to load`."""
+
+    name: str
+    reason: str
+    forceable: bool = False  # `%keep NAME` keeps it all the same
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """The kept name `name` leaves the layer; other names of the same definition stay."""
+
+    name: str
+    reason: str = ""  # a clause; empty after `del`
+
+
+Outcome: TypeAlias = Kept | Unchanged | NotKept | Forgotten

@@ -1,0 +1,157 @@
+"""What a run of outcomes means for the files: the table of what is kept, edited in memory, and the commit. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from .definition import Definition, Key, RelPath
+from .fileformat import render
+from .naming import folded_path, place_among
+from .secret import has_token
+from .store import Change, Message, Remove, Write
+
+_LONGEST_SUBJECT = 72  # characters, git's own custom
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A definition and the path of its file."""
+
+    definition: Definition
+    path: RelPath
+
+
+class Table:
+    """Every kept definition, by key and by each name it gives."""
+
+    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+        self.entries: dict[Key, Entry] = {}
+        self.by_name: dict[str, Definition] = {}
+        self.touched: set[RelPath] = set()  # paths whose file this table changed since it was copied
+        self._by_path: dict[RelPath, Definition] = {}
+        self._by_folded: dict[str, tuple[Key, ...]] = {}
+        for entry in entries:
+            self._add(entry)
+        self.touched.clear()
+
+    def copy(self) -> Table:
+        """A table that can be edited without touching this one."""
+        table = Table()
+        table.entries, table.by_name = self.entries.copy(), self.by_name.copy()
+        table._by_path, table._by_folded = self._by_path.copy(), self._by_folded.copy()
+        return table
+
+    def at(self, path: RelPath) -> Definition | None:
+        """The definition whose file is `path`."""
+        return self._by_path.get(path)
+
+    def put(self, definition: Definition) -> None:
+        """Keep `definition` in place of whatever gave its names."""
+        displaced = {self.by_name[name].key for name in definition.gives if name in self.by_name}
+        rests = [rest for key in sorted(displaced) if (rest := self._without(key, definition.gives))]
+        if rests:
+            # The displaced text still sets the name on its way, so the new one has to come later.
+            definition = replace(definition, after=tuple(dict.fromkeys((*definition.after, *rests))))
+        keys = self._by_folded.get(folded_path(definition.kind, definition.key), ())
+        twins = {key: self.entries[key].path for key in keys}
+        path, moves = place_among(definition.kind, definition.key, twins)
+        for key, target in moves.items():
+            self._add(Entry(self._remove(key).definition, target))
+        self._add(Entry(definition, path))
+
+    def drop(self, name: str) -> None:
+        """Take `name` out of the table; other names of the same definition stay."""
+        if name in self.by_name:
+            self._without(self.by_name[name].key, (name,))
+
+    def _without(self, key: Key, names: Iterable[str]) -> Key | None:
+        """Take `names` from the definition `key`; the key of what is left of it, None if nothing is."""
+        definition = self._remove(key).definition
+        rest = tuple(name for name in definition.gives if name not in set(names))
+        if not rest:
+            return None
+        self.put(replace(definition, key=Key(rest[0]), names=rest))
+        return Key(rest[0])
+
+    def _add(self, entry: Entry) -> None:
+        definition = entry.definition
+        self.entries[definition.key] = entry
+        self._by_path[entry.path] = definition
+        self.touched.add(entry.path)
+        folded = folded_path(definition.kind, definition.key)
+        self._by_folded[folded] = (*self._by_folded.get(folded, ()), definition.key)
+        for name in definition.gives:
+            self.by_name[name] = definition
+
+    def _remove(self, key: Key) -> Entry:
+        entry = self.entries.pop(key)
+        del self._by_path[entry.path]
+        self.touched.add(entry.path)
+        folded = folded_path(entry.definition.kind, key)
+        self._by_folded[folded] = tuple(other for other in self._by_folded[folded] if other != key)
+        for name in entry.definition.gives:
+            del self.by_name[name]
+        return entry
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Where a commit comes from: what its trailers and body say."""
+
+    session: str
+    cell: int | None = None
+    notebook: str | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One commit: its changes, its message, and which keys it kept and forgot."""
+
+    changes: tuple[Change, ...]
+    message: Message
+    kept: tuple[Key, ...] = ()
+    forgot: tuple[Key, ...] = field(default=())
+
+
+def step(before: Table, after: Table, kept: Iterable[Key], forgot: Iterable[Key], context: Context) -> Step:
+    """The commit that leads from `before` to `after`; `kept` and `forgot` are what its subject names, in order."""
+    stands = {entry.path: entry.definition for entry in after.entries.values() if entry.path in after.touched}
+    changes: list[Change] = [
+        Write(path, render(definition)) for path, definition in sorted(stands.items()) if before.at(path) != definition
+    ]
+    changes += [Remove(path) for path in sorted(after.touched - stands.keys()) if before.at(path) is not None]
+    kept = tuple(dict.fromkeys(kept))
+    forgot = tuple(key for key in dict.fromkeys(forgot) if key not in after.by_name)
+    subject, left_out = _subject({"keep": kept, "forgot": forgot})
+    note = "" if has_token(context.note) else context.note
+    body = "\n\n".join(part for part in (left_out, note) if part)
+    return Step(tuple(changes), Message(subject, body, _trailers(context)), kept, forgot)
+
+
+def _subject(verbs: Mapping[str, tuple[Key, ...]]) -> tuple[str, str]:
+    """The subject line, and where it cannot hold all names the full list for the body."""
+    full = "; ".join(f"{verb} {', '.join(keys)}" for verb, keys in verbs.items() if keys)
+    if len(full) <= _LONGEST_SUBJECT:
+        return full, ""
+    short = "; ".join(f"{verb} {_some(keys)}" for verb, keys in verbs.items() if keys)
+    return short, full
+
+
+def _some(keys: tuple[Key, ...]) -> str:
+    shown: list[str] = []
+    for key in keys:
+        if shown and len(", ".join([*shown, key])) > _LONGEST_SUBJECT // 2:
+            return f"{', '.join(shown)} and {len(keys) - len(shown)} more"
+        shown.append(key)
+    return ", ".join(shown)
+
+
+def _trailers(context: Context) -> tuple[tuple[str, str], ...]:
+    said = {
+        "Session": context.session,
+        "Cell": f"In[{context.cell}]" if context.cell is not None else None,
+        "Notebook": context.notebook,
+    }
+    return tuple((name, " ".join(value.split())) for name, value in said.items() if value)

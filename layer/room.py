@@ -1,0 +1,280 @@
+"""An opened layer at work in one kernel: statements are offered, runs of them committed, files loaded at boot.
+
+The only place where decisions meet I/O. Knows no kernel: the namespace is a mapping, the session a name.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+import threading
+from collections import ChainMap
+from collections.abc import Iterable, Mapping, MutableMapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from .boot import Boot, BootReport
+from .decide import decide
+from .definition import Definition, Key
+from .errors import LayerError, StoreFault, UnknownDefinition
+from .events import EventLog, EventName
+from .imports import ImportRecord, entries_of
+from .install import Image, InPlace
+from .interrupts import interrupts_deferred
+from .outcome import Forgotten, Kept, NotKept, Outcome
+from .plan import Context, Entry, Table, step
+from .scope import bound_names
+from .source import Source, Statement, bound_targets
+from .store import Dirt, Store
+from .view import Plain, View
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where a definition's text stands: `path` is absolute, `line` counts from 1."""
+
+    path: Path
+    line: int
+
+
+class Layer:
+    """One layer, live in one namespace. Safe to use from several threads, each with its own `Run`."""
+
+    def __init__(
+        self,
+        store: Store,
+        root: Path,
+        namespace: MutableMapping[str, object],
+        events: EventLog,
+        *,
+        ambient: Mapping[str, object],
+        modules: Mapping[str, ModuleType] | None = None,
+    ) -> None:
+        self.root = root
+        self.image = Image(namespace)
+        self.imports = ImportRecord()
+        self.report = BootReport()
+        self._store = store
+        self._events = events
+        self._ambient = ambient
+        self._modules = sys.modules if modules is None else modules
+        self._table = Table()
+        self._plain: dict[str, Plain] = {}
+        self._refused: dict[str, Statement] = {}  # what `%keep` can force, by name
+        self._lock = threading.RLock()
+
+    def boot(self) -> BootReport:
+        """Load every definition file; what fails is left out and reported.
+
+        Raises:
+            StoreFault: the folder cannot be read.
+        """
+        with self._lock:
+            boot = Boot(self._store.files(), self.root, self.image, self.imports, self._modules)
+            self.report = boot.run()
+            self._table = Table(Entry(item.definition, item.path) for item in self.report.loaded)
+        return self.report
+
+    def record_skipped(self) -> None:
+        """Put what this boot left out on the record.
+
+        Raises:
+            StoreFault: the record cannot be written.
+        """
+        for skipped in self.report.skipped:
+            self._events.record(EventName.FILE_SKIPPED, path=skipped.path, reason=skipped.reason)
+
+    def dirt(self) -> Dirt:
+        """What `git status` lists in the layer's folder."""
+        return self._store.dirt()
+
+    def run(self) -> Run:
+        """A new run of statements, to be committed together."""
+        return Run(self)
+
+    @property
+    def definitions(self) -> tuple[Entry, ...]:
+        """Every kept definition, by key."""
+        return tuple(entry for _, entry in sorted(self._table.entries.items()))
+
+    def text(self, name: str) -> str:
+        """The exact source of the definition `name` as it is live in this kernel.
+
+        Raises:
+            UnknownDefinition: nothing of that name is kept.
+        """
+        return self._definition(name).text
+
+    def location(self, name: str) -> Location:
+        """Where the text of the definition `name` stands in the layer.
+
+        Raises:
+            UnknownDefinition: nothing of that name is kept.
+        """
+        definition = self._definition(name)
+        entry = self._table.entries.get(definition.key)
+        if entry is None:
+            raise UnknownDefinition(name)
+        path = self.root / entry.path
+        try:
+            before, found, _ = path.read_text(encoding="utf-8").partition(definition.text)
+        except (OSError, UnicodeDecodeError):
+            return Location(path, 1)
+        return Location(path, before.count("\n") + 1 if found else 1)
+
+    def _definition(self, name: str) -> Definition:
+        try:
+            return self.image.live[name]
+        except KeyError:
+            raise UnknownDefinition(name) from None
+
+    # What follows is for Run alone, which stands in this file for that reason.
+
+    def _view(self, kept: Mapping[str, Definition]) -> View:
+        return View(self.image.namespace, kept, self._plain, self.imports, self._modules, self._ambient)
+
+    def _see(self, statement: Statement) -> None:
+        """Note what `statement` did beside defining: imports, and variables that may be needed later."""
+        node = statement.node
+        if isinstance(node, ast.Expr) and not isinstance(node.value, ast.NamedExpr):
+            return
+        self.imports.note(entries_of(node, self._modules))
+        for name in bound_names([node]):
+            self._plain.pop(name, None)
+            self._refused.pop(name, None)
+        targets = bound_targets(node)
+        if len(targets) == 1 and isinstance(node, ast.Assign | ast.AnnAssign) and targets[0] in self.image.namespace:
+            self._plain[targets[0]] = Plain(statement, id(self.image.namespace[targets[0]]))
+
+    def _commit(self, edits: Iterable[Kept | Forgotten], context: Context) -> list[str]:
+        """Write what `edits` come to; the sentences to warn with.
+
+        Raises:
+            LayerError: nothing was written.
+        """
+        with self._lock, interrupts_deferred():
+            table = self._table.copy()
+            for edit in edits:
+                _apply(edit, table)
+            kept = [definition.key for edit in edits for definition in _definitions(edit)]
+            forgot = [Key(edit.name) for edit in edits if isinstance(edit, Forgotten)]
+            plan = step(self._table, table, [key for key in kept if key in table.entries], forgot, context)
+            commit = self._store.commit(plan.changes, plan.message) if plan.changes else None
+            self._table = table
+            for edit in edits:
+                for definition in _definitions(edit):
+                    self.image.install(definition, InPlace())
+                if isinstance(edit, Forgotten):
+                    self.image.forget(edit.name)
+            if commit is None:
+                return []
+            try:
+                for key in plan.kept:
+                    entry = table.entries[key]
+                    self._events.record(EventName.DEFINITION_RECORDED, key=key, path=entry.path, commit=commit)
+                for key in plan.forgot:
+                    self._events.record(EventName.DEFINITION_FORGOTTEN, key=key, commit=commit)
+            except StoreFault as fault:
+                return [f"kept, but not on record: {fault}"]
+            return []
+
+
+class Run:
+    """Statements of one cell, offered one by one and committed together."""
+
+    def __init__(self, layer: Layer) -> None:
+        self._layer = layer
+        self._outcomes: list[Outcome] = []
+        self._edits: list[Kept | Forgotten] = []
+        self._ahead: Table | None = None  # the layer's table as it will be after the commit
+
+    def offer(self, statement: Statement, *, forced: bool = False) -> None:
+        """Take in a statement that has just completed; nothing is written yet."""
+        layer = self._layer
+        with layer._lock, interrupts_deferred():
+            layer._see(statement)
+            kept = self._ahead.by_name if self._ahead else layer._table.by_name
+            for outcome in decide(statement, layer._view(kept), forced=forced):
+                self._take(outcome, statement)
+
+    def keep(self, name: str) -> None:
+        """Keep `name` all the same, as `%keep` asks: what was refused, or a variable whose value can be written."""
+        layer = self._layer
+        with layer._lock, interrupts_deferred():
+            statement = layer._refused.get(name) or self._as_source(name)
+            if isinstance(statement, NotKept):
+                self._outcomes.append(statement)
+                return
+            kept = self._ahead.by_name if self._ahead else layer._table.by_name
+            for outcome in decide(statement, layer._view(kept), forced=True):
+                self._take(outcome, statement)
+
+    @property
+    def waits(self) -> bool:
+        """Whether there is something to write."""
+        return bool(self._edits)
+
+    def flush(self, context: Context) -> tuple[list[Outcome], list[str]]:
+        """Commit what was offered since the last flush: its outcomes, and sentences to warn with.
+
+        A commit that fails makes each definition a `NotKept`; nothing of it is written then.
+        """
+        outcomes, edits = self._outcomes, self._edits
+        self._outcomes, self._edits, self._ahead = [], [], None
+        if not edits:
+            return outcomes, []
+        try:
+            warnings = self._layer._commit(edits, context)
+        except LayerError as fault:
+            failed = [_failed(outcome, fault) if outcome in edits else outcome for outcome in outcomes]
+            return failed, []
+        return outcomes, warnings
+
+    def _take(self, outcome: Outcome, statement: Statement) -> None:
+        self._outcomes.append(outcome)
+        if isinstance(outcome, NotKept):
+            if outcome.forceable:
+                for name in bound_targets(statement.node):
+                    self._layer._refused[name] = statement
+        elif isinstance(outcome, Kept | Forgotten):
+            self._edits.append(outcome)
+            self._ahead = self._ahead or self._layer._table.copy()
+            _apply(outcome, self._ahead)
+
+    def _as_source(self, name: str) -> Statement | NotKept:
+        layer = self._layer
+        namespace = layer.image.namespace
+        if name not in namespace:
+            return NotKept(name, "there is no such name here")
+        plain = layer._view(layer._table.by_name).origin(name)
+        if known := getattr(plain, "plain", None):
+            return known.statement  # type: ignore[no-any-return]  # Variable.plain is a Plain
+        try:
+            text = f"{name} = {namespace[name]!r}"
+            node = ast.parse(text).body[0]
+            same = ast.literal_eval(node.value) == namespace[name]  # type: ignore[attr-defined]
+        except Exception:  # a repr of the user's may be anything
+            same = False
+        if not same:
+            return NotKept(name, "its value cannot be written as source; define it by a statement that can run again")
+        return next(Source(text).statements([node]))
+
+
+def _apply(edit: Kept | Forgotten, table: Table) -> None:
+    for definition in _definitions(edit):
+        table.put(definition)
+    if isinstance(edit, Forgotten):
+        table.drop(edit.name)
+
+
+def _definitions(edit: Kept | Forgotten) -> tuple[Definition, ...]:
+    return (*edit.pulled, edit.definition) if isinstance(edit, Kept) else ()
+
+
+def _failed(outcome: Outcome, fault: LayerError) -> Outcome:
+    if isinstance(outcome, Kept):
+        return NotKept(outcome.definition.key, str(fault))
+    if isinstance(outcome, Forgotten):
+        return NotKept(outcome.name, f"still in the layer: {fault}")
+    return outcome

@@ -1,0 +1,135 @@
+"""What a decision may look at, and where each name in it comes from. Reads only; the namespace is the user's."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import TypeAlias
+
+from .definition import Definition
+from .imports import ImportEntry, ImportRecord
+from .source import Statement
+
+_MISSING = object()
+_ATOMS = (int, bool, float, complex, str, bytes, type(None))
+_MODULE_NAMES = frozenset("__name__ __doc__ __file__ __spec__ __loader__ __package__ __builtins__ __builtin__".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """The last assignment of a variable that was not kept.
+
+    `identity` is the id() of the value it gave. The value itself is not held on to: that would keep a user's data
+    alive. So a changed id means a changed variable, and an equal one is checked further where that can be done.
+    """
+
+    statement: Statement
+    identity: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ambient:
+    """The name is there in any kernel."""
+
+
+@dataclass(frozen=True, slots=True)
+class InLayer:
+    """A kept definition gives the name."""
+
+    definition: Definition
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """Imports give the name."""
+
+    entries: tuple[ImportEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A plain variable of this kernel; `plain` is its last assignment if that was seen and still holds."""
+
+    plain: Plain | None
+
+
+@dataclass(frozen=True, slots=True)
+class Nowhere:
+    """Nothing has the name now."""
+
+
+Origin: TypeAlias = Ambient | InLayer | Imported | Variable | Nowhere
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The state of one kernel as decisions see it."""
+
+    namespace: Mapping[str, object]
+    kept: Mapping[str, Definition]  # by every name a definition gives
+    plain: Mapping[str, Plain]
+    imports: ImportRecord
+    modules: Mapping[str, ModuleType]
+    ambient: Mapping[str, object]  # what the kernel itself put into the namespace
+
+    def origin(self, name: str, dotted: Iterable[str] = ()) -> Origin:
+        """Where `name` comes from; `dotted` are the attribute chains it is read in, which tell submodules."""
+        live = self.namespace.get(name, _MISSING)
+        if live is _MISSING:
+            known = name in self.ambient or hasattr(builtins, name) or name in _MODULE_NAMES
+            return Ambient() if known else Nowhere()
+        if self.ambient.get(name, _MISSING) is live or name in _MODULE_NAMES:
+            return Ambient()
+        definition = self.kept.get(name)
+        if definition is not None and name not in self.imports:
+            return InLayer(definition)
+        if entries := self.imports.carried(name, live, dotted, self.modules):
+            return Imported(entries)
+        if definition is not None:
+            return InLayer(definition)
+        plain = self.plain.get(name)
+        return Variable(plain if plain is not None and _still_holds(plain, live) else None)
+
+    def import_path(self, name: str) -> str | None:
+        """The import path `name` stands for: `numpy` for `np`, `builtins.len` for `len`; None if it is no import."""
+        origin = self.origin(name)
+        if isinstance(origin, Ambient):
+            return f"builtins.{name}" if hasattr(builtins, name) else None
+        if not isinstance(origin, Imported):
+            return None
+        entry = origin.entries[-1]
+        if entry.attribute is not None:
+            return f"{entry.module}.{entry.attribute}"
+        return entry.module if entry.renamed else name
+
+
+def _still_holds(plain: Plain, live: object) -> bool:
+    if id(live) != plain.identity:
+        return False
+    value = getattr(plain.statement.node, "value", None)
+    if not isinstance(value, ast.List | ast.Dict | ast.Set | ast.Tuple | ast.Constant):
+        return True
+    # The same list may have been filled since; literals can be compared with what they would give again.
+    try:
+        again = ast.literal_eval(value)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return True
+    return _equal(again, live)
+
+
+def _equal(one: object, other: object) -> bool:
+    """Equality of built-in values, without running any `__eq__` of the user's."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict) and isinstance(other, dict):
+        return len(one) == len(other) and all(
+            _equal(a, b) and _equal(one[a], other[b]) for a, b in zip(one, other, strict=True)
+        )
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(_equal, one, other))
+    if isinstance(one, set | frozenset) and isinstance(other, set | frozenset):
+        return len(one) == len(other) and all(type(item) in _ATOMS for item in other) and one == other
+    return repr(one) == repr(other)
