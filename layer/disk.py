@@ -1,10 +1,12 @@
 """The port to the disk that every write of the layer goes through, so that a test can make any one of them fail.
 
-Writes are whole or not at all: a temporary file beside the target, fsync, rename.
+Writes are whole or not at all: a temporary file beside the target, fsync, rename. What gives a file another name or
+takes one away (`link`, `rename`, `remove`) needs no space: with these a full disk can still be put back in order.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 from pathlib import Path
@@ -12,6 +14,8 @@ from typing import Protocol
 
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
+
+_NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK)
 
 
 class Disk(Protocol):
@@ -25,12 +29,28 @@ class Disk(Protocol):
         """Replace or make the file in one step, on disk when this returns; gives the new file's stat."""
         ...
 
+    def create(self, path: Path) -> os.stat_result:
+        """Make an empty file 0600, FileExistsError where anything is there: how a lock is taken. Gives its stat."""
+        ...
+
     def append(self, path: Path, data: bytes) -> None:
         """Add to the end of the file, made 0600 if missing, on disk when this returns."""
         ...
 
+    def cut(self, path: Path, size: int) -> None:
+        """Take from the file what stands after its first `size` bytes."""
+        ...
+
+    def link(self, source: Path, target: Path) -> None:
+        """Give the file a second name, FileExistsError where one is there; a copy where there are no hard links."""
+        ...
+
     def remove(self, path: Path) -> None:
-        """Take the file away; a missing one is no fault."""
+        """Take the file away, for good when this returns; a missing one is no fault."""
+        ...
+
+    def remove_folder(self, path: Path) -> None:
+        """Take the empty folder away; OSError where something is in it."""
         ...
 
     def rename(self, source: Path, target: Path) -> None:
@@ -72,6 +92,13 @@ class RealDisk:
         sync_folder(path.parent)
         return path.stat()
 
+    def create(self, path: Path) -> os.stat_result:
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE)
+        try:
+            return os.fstat(fd)
+        finally:
+            os.close(fd)
+
     def append(self, path: Path, data: bytes) -> None:
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, FILE_MODE)
         try:
@@ -80,8 +107,27 @@ class RealDisk:
         finally:
             os.close(fd)
 
+    def cut(self, path: Path, size: int) -> None:
+        os.truncate(path, size)
+
+    def link(self, source: Path, target: Path) -> None:
+        try:
+            os.link(source, target, follow_symlinks=False)
+        except OSError as fault:
+            if fault.errno not in _NO_HARD_LINKS:
+                raise
+            self.create(target)
+            self.write(target, source.read_bytes(), mode=source.stat().st_mode & 0o777)
+
     def remove(self, path: Path) -> None:
-        path.unlink(missing_ok=True)
+        try:
+            path.unlink()
+        except FileNotFoundError:
+            return
+        sync_folder(path.parent)
+
+    def remove_folder(self, path: Path) -> None:
+        path.rmdir()
 
     def rename(self, source: Path, target: Path) -> None:
         os.replace(source, target)
