@@ -6,14 +6,20 @@ tests/layer/test_store_contract.py holds both to the same promises.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import NewType, Protocol, TypeAlias
 
-from .definition import RelPath
+from .definition import Kind, RelPath
 
 CommitId = NewType("CommitId", str)
 """40 lower-case hex digits."""
+
+
+_FOLDERS = frozenset(kind.folder for kind in Kind)
+_TRAILER = re.compile(r"([A-Za-z0-9][A-Za-z0-9-]*): (.*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,37 @@ class Message:
             parts.append("\n".join(f"{name}: {value}" for name, value in self.trailers))
         return "\n\n".join(parts) + "\n"
 
+    @classmethod
+    def read(cls, text: str) -> Message:
+        """The parts of a message. Trailers are the last paragraph if it is not the first and has only `Name: value`."""
+        subject, _, rest = text.strip("\n").partition("\n\n")
+        before, _, last = rest.rpartition("\n\n")
+        lines = [_TRAILER.fullmatch(line) for line in last.split("\n")]
+        trailers = tuple((line[1], line[2]) for line in lines if line)
+        if len(trailers) < len(lines):
+            before, trailers = rest, ()
+        return cls(subject.replace("\n", " "), before.strip("\n"), trailers)
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who a commit is by."""
+
+    name: str
+    email: str
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    """One commit of the history."""
+
+    id: CommitId
+    author: Identity
+    time: datetime  # whole seconds, with the author's offset
+    subject: str
+    body: str
+    trailers: tuple[tuple[str, str], ...]
+
 
 @dataclass(frozen=True, slots=True)
 class Dirt:
@@ -87,5 +124,15 @@ class Store(Protocol):
         ...
 
     def dirt(self) -> Dirt:
-        """What `git status` would list."""
+        """What `git status` would list, sorted; each unknown file by itself."""
         ...
+
+    def log(self, limit: int | None = None) -> Sequence[LogEntry]:
+        """The history behind `head`, newest first, at most `limit` entries."""
+        ...
+
+
+def holds_definition(path: RelPath) -> bool:
+    """Whether a file of this path is one of a definition: a `.py` under a Kind's folder, nothing of it hidden."""
+    first, *rest = path.split("/")
+    return first in _FOLDERS and bool(rest) and rest[-1].endswith(".py") and not any(p.startswith(".") for p in rest)
