@@ -1,0 +1,247 @@
+"""`GitStore`: a layer kept in a git repository. The only file that imports dulwich.
+
+dulwich reads: objects (packs too), the history, ignore rules and git's configuration. It is imported when the first of
+these is asked for: a boot that finds its files as they were does not pay for it. Everything is written by the
+git_*.py beside this file, through the Disk port. Knows nothing of definitions beyond where their files lie.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .definition import RelPath
+from .disk import Disk
+from .errors import LayerUnusable
+from .git_commit import WAIT, Commits
+from .git_files import definition_files, drop_empty_folders, parts, unknown_files
+from .git_index import index_of
+from .git_locks import turn
+from .git_refs import Refs
+from .git_tree import every_file, tree_of
+from .interrupts import interrupts_deferred
+from .journal import Journal, told_as_fault
+from .store import Change, CommitId, Dirt, Identity, LogEntry, Message, Write
+
+if TYPE_CHECKING:
+    from dulwich.objects import Commit, ObjectID
+    from dulwich.repo import Repo
+
+__all__ = ["FALLBACK", "GitStore", "Identity", "git_identity"]
+
+FALLBACK = Identity("perdure", "perdure@localhost")
+"""The author where git knows of none."""
+
+_FOLDERS = ("objects/info", "objects/pack", "refs/heads", "refs/tags", "info")
+_FILES = {
+    # gc.auto: git would pack in the middle of a cell. autocrlf: a file's bytes are what was kept. sharedRepository:
+    # what the git command line adds is for this user only, too.
+    "config": "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n"
+    "\tautocrlf = false\n\tsharedRepository = 0600\n[gc]\n\tauto = 0\n",
+    # Last, since a folder without it is no repository: not for git, and not for `GitStore.open`.
+    "HEAD": "ref: refs/heads/main\n",
+}
+
+
+class GitStore:
+    """The layer in the folder `path`. Made by `create` or `open`; threads and processes may share a layer."""
+
+    def __init__(self, path: Path, author: Identity, disk: Disk) -> None:
+        self.path = path
+        self._git = path / ".git"
+        self._disk = disk
+        self._refs = Refs(self._git, disk, WAIT)
+        self._commits = Commits(path, author, disk, self._refs, self._object)
+        self._opened: Repo | None = None
+        self._alone = threading.RLock()  # dulwich's object store is not made for two threads at once
+
+    @classmethod
+    def create(
+        cls, path: Path, files: Mapping[RelPath, bytes], message: Message, *, author: Identity, disk: Disk
+    ) -> GitStore:
+        """Make the repository, branch main, with `files` as its first commit; nothing of it stays where that fails.
+
+        Completes one that a killed process left without its first commit. What else is in the folder stays unknown
+        to git.
+        """
+        store = cls(path, author, disk)
+        with interrupts_deferred():
+            store._create(files, message)
+        return store
+
+    @classmethod
+    def open(cls, path: Path, *, author: Identity, disk: Disk) -> GitStore:
+        """Open the repository at `path`. Reads one file, writes nothing. LayerUnusable where there is none."""
+        if not (path / ".git" / "HEAD").is_file():
+            raise LayerUnusable(path, "is no git repository of its own", "choose another folder, or `git init` there")
+        return cls(path, author, disk)
+
+    def files(self) -> Mapping[RelPath, bytes]:
+        return definition_files(self.path)
+
+    def head(self) -> CommitId | None:
+        with told_as_fault(self._git / "HEAD"):
+            return self._refs.head().commit
+
+    def commit(self, changes: Sequence[Change], message: Message) -> CommitId | None:
+        """See `Store.commit`. LayerUnusable where HEAD names no branch or a merge is under way."""
+        wanted = {change.path: change.data if isinstance(change, Write) else None for change in changes}
+        for path in wanted:
+            parts(path)
+        with interrupts_deferred(), self._alone, turn(self._git / "perdure.lock", self._disk, WAIT):
+            journal = Journal(self._disk, self._git)
+            try:
+                with told_as_fault(self._git):
+                    self._repo()
+                    commit = self._commits.make(wanted, message, journal)
+            except BaseException as fault:
+                journal.undo(fault)
+                raise
+            # From here on the commit stands, whatever happens.
+            journal.settle()
+            for path, data in wanted.items():
+                if data is None:
+                    drop_empty_folders(self.path, path, self._disk.remove_folder)
+            return commit
+
+    def dirt(self) -> Dirt:
+        with self._alone, told_as_fault(self._git):
+            head = dict(every_file(tree_of(self._refs.head().commit, self._object), self._object))
+            index = index_of(self.path)
+            changed = index.conflicted | (head.keys() - index.staged.keys())
+            for path, staged in index.staged.items():
+                if head.get(path) != staged.entry or index.differs(self.path, path, staged):
+                    changed.add(path)
+            known = {os.fsdecode(path) for path in index.staged.keys() | index.conflicted}
+            unknown = unknown_files(self.path, known.__contains__, self._ignored())
+            return Dirt(tuple(RelPath(os.fsdecode(path)) for path in sorted(changed)), tuple(sorted(unknown)))
+
+    def log(self, limit: int | None = None) -> Sequence[LogEntry]:
+        from dulwich.walk import Walker
+
+        with self._alone, told_as_fault(self._git):
+            head = self._refs.head().commit
+            if head is None:
+                return ()
+            store = self._repo().object_store
+            with self._damage_told(head):
+                walk = Walker(store, [_object_id(head)], max_entries=limit)
+                return tuple(_log_entry(step.commit) for step in walk)
+
+    def _create(self, files: Mapping[RelPath, bytes], message: Message) -> None:
+        journal = Journal(self._disk, self._git)
+        ours = not os.path.lexists(self._git)
+        try:
+            with told_as_fault(self._git):
+                for folder in _FOLDERS:
+                    journal.make_folder(self._git / folder)
+                for name, text in _FILES.items():
+                    if not (self._git / name).exists():
+                        journal.write(self._git / name, text.encode())
+            self.commit([Write(path, data) for path, data in files.items()], message)
+        except BaseException as fault:
+            if ours:
+                shutil.rmtree(self._git, ignore_errors=True)  # with the objects, which no journal has
+            journal.undo(fault)
+            raise
+        journal.settle()
+
+    # What dulwich and the index file are asked.
+
+    def _repo(self) -> Repo:
+        if self._opened is None:
+            from dulwich.repo import Repo
+
+            with self._damage_told("its configuration"):
+                repo = Repo(str(self.path))
+                weakref.finalize(self, repo.close)
+                for extension, usual in (("objectformat", b"sha1"), ("refstorage", b"files")):
+                    try:
+                        kind = repo.get_config().get(("extensions",), extension)
+                    except KeyError:
+                        continue
+                    if kind != usual:
+                        raise LayerUnusable(
+                            self.path,
+                            f"is a git repository with {extension} {kind.decode()}",
+                            f"perdure writes {usual.decode()} only: clone it into one of that kind",
+                        )
+            self._opened = repo
+        return self._opened
+
+    def _object(self, name: str) -> bytes:
+        """The bytes of an object, wherever git keeps it."""
+        store = self._repo().object_store
+        with self._damage_told(name):
+            return store.get_raw(_object_id(name))[1]
+
+    def _ignored(self) -> Callable[[str], bool]:
+        """Whether git ignores a path, by all of git's ignore files. A folder is asked for with a slash at its end."""
+        from dulwich.ignore import IgnoreFilterManager
+
+        rules = IgnoreFilterManager.from_repo(self._repo())
+        return lambda path: bool(rules.is_ignored(path))
+
+    @contextmanager
+    def _damage_told(self, what: str) -> Iterator[None]:
+        """Turn whatever dulwich raises while it reads into LayerUnusable; its exceptions have no base of their own."""
+        try:
+            yield
+        except (OSError, LayerUnusable):
+            raise
+        except Exception as fault:
+            raise LayerUnusable(
+                self.path,
+                f"is a git repository in which {what} cannot be read ({type(fault).__name__}: {fault})",
+                "`git fsck` there tells what is damaged",
+            ) from fault
+
+
+def git_identity() -> Identity | None:
+    """Who git says the user is, as `git commit` would find out outside any repository; None where it has no name."""
+    from dulwich.config import StackedConfig
+
+    try:
+        config = StackedConfig.default()
+    except (OSError, ValueError):
+        config = StackedConfig([])
+
+    def said(name: str) -> str:
+        for section in ("author", "user"):
+            try:
+                return config.get((section,), name).decode("utf-8", "replace").strip()
+            except KeyError:
+                pass
+        return ""
+
+    name = os.environ.get("GIT_AUTHOR_NAME", "").strip() or said("name")
+    email = os.environ.get("GIT_AUTHOR_EMAIL", "").strip() or said("email") or os.environ.get("EMAIL", "").strip()
+    # Git would make an address up from the machine's name; ours says no more than is known.
+    return Identity(name, email or FALLBACK.email) if name else None
+
+
+def _object_id(name: str) -> ObjectID:
+    from dulwich.objects import ObjectID
+
+    return ObjectID(name.encode())
+
+
+def _log_entry(commit: Commit) -> LogEntry:
+    name, _, rest = commit.author.decode("utf-8", "replace").partition(" <")
+    message = Message.read(commit.message.decode("utf-8", "replace"))
+    zone = timezone(timedelta(seconds=commit.author_timezone))
+    return LogEntry(
+        CommitId(commit.id.decode()),
+        Identity(name, rest.removesuffix(">")),
+        datetime.fromtimestamp(commit.author_time, zone),
+        message.subject,
+        message.body,
+        message.trailers,
+    )

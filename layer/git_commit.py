@@ -1,0 +1,170 @@
+"""One commit, step by step: objects, lock, working files, index, ref. Owns their order; every write is through a
+journal, so that whoever holds it can take all back. Knows no dulwich: objects are read by a callable.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from .definition import RelPath
+from .disk import FILE_MODE, FOLDER_MODE, Disk
+from .errors import LayerUnusable, StoreBusy
+from .git_files import holds, no_link_above, parts
+from .git_index import Index, index_of
+from .git_locks import LockFile
+from .git_objects import LooseObjects, commit_text, now, signature
+from .git_refs import Head, Refs
+from .git_tree import EXECUTABLE_FILE, FILE, Entry, Read, find, spliced, tree_of
+from .journal import Journal
+from .store import CommitId, Identity, Message
+
+WAIT = 5.0
+"""Seconds that a lock is waited for; git's own commands hold theirs for milliseconds."""
+
+_TRIES = 100  # to commit on a HEAD that others keep moving
+
+_UNDER_WAY = {
+    "MERGE_HEAD": "merge",
+    "CHERRY_PICK_HEAD": "cherry-pick",
+    "REVERT_HEAD": "revert",
+    "rebase-merge": "rebase",
+    "rebase-apply": "rebase",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Built:
+    """A commit ready to become HEAD: on what, and its id, None where the tree is HEAD's already."""
+
+    head: Head
+    commit: CommitId | None
+
+
+class Commits:
+    """Makes commits in the repository at `path`. Its caller holds the turn (`git_locks.turn`)."""
+
+    def __init__(self, path: Path, author: Identity, disk: Disk, refs: Refs, read: Read) -> None:
+        self._path = path
+        self._git = path / ".git"
+        self._author = author
+        self._disk = disk
+        self._refs = refs
+        self._read = read
+        self._objects = LooseObjects(self._git / "objects", disk)
+
+    def make(self, wanted: Mapping[RelPath, bytes | None], message: Message, journal: Journal) -> CommitId | None:
+        """Write and commit `wanted`, where None takes a path away; None where there is nothing to commit."""
+        self._refuse_what_is_under_way()
+        when = now()
+        head_tree = tree_of(self._refs.head().commit, self._read)
+        leaves: dict[RelPath, Entry | None] = {}
+        for path, data in wanted.items():
+            if data is None:
+                leaves[path] = None
+            else:
+                old = find(head_tree, _names(path), self._read)
+                mode = EXECUTABLE_FILE if old and old.mode == EXECUTABLE_FILE else FILE
+                leaves[path] = Entry(mode, self._objects.add("blob", data))
+        built = self._build(leaves, message, when)
+        if built.commit is None and self._stands(wanted, leaves):
+            return None
+
+        # The objects are written before the lock is taken: that is the slow part, and the git command line does not
+        # wait for locks. HEAD may have moved meanwhile.
+        lock = LockFile(self._git / "index", self._disk, WAIT)
+        lock.take(journal)
+        if self._refs.head() != built.head:
+            built = self._build(leaves, message, when)
+        index = index_of(self._path)
+        if index.conflicted:
+            raise LayerUnusable(
+                self._path,
+                f"has files in conflict ({', '.join(sorted(map(os.fsdecode, index.conflicted)))})",
+                "resolve them, `git add` them, and run the cell again",
+            )
+        for path, leaf in leaves.items():
+            self._place(path, leaf, wanted[path], index, journal)
+
+        # The index comes before the ref. `git commit` reads HEAD first and the index second, and takes no lock for
+        # either: one that found our commit as HEAD and an index without our files would commit their removal. The
+        # other way round it finds our files staged on the old HEAD, and whichever of us is second sees HEAD moved.
+        lock.publish(index.to_bytes(self._path), journal)
+        for _ in range(_TRIES):
+            if built.commit is None:
+                return None
+            reason = "commit" if built.head.commit else "commit (initial)"
+            log_entry = f"{signature(self._author, when)}\t{reason}: {' '.join(message.subject.splitlines())}"
+            if self._refs.move(built.head, built.commit, log_entry, journal):
+                return built.commit
+            built = self._build(leaves, message, when)
+            if built.commit is None:
+                return built.head.commit  # another's commit has taken our files from the index along
+        raise StoreBusy(self._git / "HEAD", WAIT)
+
+    def _build(self, leaves: Mapping[RelPath, Entry | None], message: Message, when: datetime) -> _Built:
+        """Write the trees and the commit of `leaves` on what HEAD is now."""
+        head = self._refs.head()
+        if head.branch is None:
+            raise LayerUnusable(
+                self._path,
+                "has a detached HEAD, and a commit on it would belong to no branch",
+                "`git switch main` there, or `git switch -c NAME` to keep what is checked out, and run the cell again",
+            )
+        old = tree_of(head.commit, self._read)
+        tree = spliced(old, {_names(path): leaf for path, leaf in leaves.items()}, self._read, self._objects.add)
+        if tree == old:
+            return _Built(head, None)
+        if tree is None:
+            tree = self._objects.add("tree", b"")
+        parents = [head.commit] if head.commit else []
+        text = commit_text(tree, parents, signature(self._author, when), message.text())
+        return _Built(head, CommitId(self._objects.add("commit", text)))
+
+    def _stands(self, wanted: Mapping[RelPath, bytes | None], leaves: Mapping[RelPath, Entry | None]) -> bool:
+        """Whether working files and index are as wanted already."""
+        staged = index_of(self._path).staged
+        for path, leaf in leaves.items():
+            entry = staged.get(os.fsencode(path))
+            if (entry and entry.entry) != leaf:
+                return False
+            file, data = self._path / path, wanted[path]
+            if leaf is None or data is None:
+                if os.path.lexists(file):
+                    return False
+            elif not holds(file, data, executable=leaf.mode == EXECUTABLE_FILE):
+                return False
+        return True
+
+    def _place(self, path: RelPath, leaf: Entry | None, data: bytes | None, index: Index, journal: Journal) -> None:
+        """Make the working file and its index entry as `leaf` and `data` say."""
+        no_link_above(self._path, path)
+        file, name = self._path / path, os.fsencode(path)
+        if leaf is None or data is None:
+            if os.path.lexists(file):
+                journal.remove(file)
+            index.remove(name)
+            return
+        executable = leaf.mode == EXECUTABLE_FILE
+        if holds(file, data, executable=executable):
+            found = file.lstat()
+        else:
+            found = journal.write(file, data, mode=FOLDER_MODE if executable else FILE_MODE)
+        index.put(name, leaf, found)
+
+    def _refuse_what_is_under_way(self) -> None:
+        for name, work in _UNDER_WAY.items():
+            if (self._git / name).exists():
+                raise LayerUnusable(
+                    self._path,
+                    f"is in the middle of a git {work}",
+                    f"finish it there with `git {work} --continue` or drop it with `git {work} --abort`, "
+                    "and run the cell again",
+                )
+
+
+def _names(path: RelPath) -> tuple[bytes, ...]:
+    return tuple(map(os.fsencode, parts(path)))

@@ -1,0 +1,119 @@
+"""The working files of a layer: what lies there, without git. Standard library only, so that a boot is quick.
+
+Knows which files hold definitions, and nothing of what is in them.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from .definition import Kind, RelPath
+from .journal import told_as_fault
+from .store import holds_definition
+
+EXECUTABLE = 0o100
+
+
+def definition_files(root: Path) -> Mapping[RelPath, bytes]:
+    """Every file that holds a definition, sorted by path."""
+    found: dict[RelPath, bytes] = {}
+    for kind in Kind:
+        for path in _regular_files(root / kind.folder, kind.folder):
+            if holds_definition(path):
+                with told_as_fault(root / path):
+                    try:
+                        found[path] = (root / path).read_bytes()
+                    except FileNotFoundError:
+                        pass  # gone since the folder was listed
+    return dict(sorted(found.items()))
+
+
+def _regular_files(folder: Path, prefix: str) -> Iterator[RelPath]:
+    """The regular files below `folder`, links not followed; nothing where there is no folder."""
+    for name, entry in _entries(folder):
+        path = f"{prefix}/{name}"
+        if entry.is_dir(follow_symlinks=False):
+            if not name.startswith("."):
+                yield from _regular_files(folder / name, path)
+        elif entry.is_file(follow_symlinks=False):
+            yield RelPath(path)
+
+
+def unknown_files(root: Path, known: Callable[[str], bool], ignored: Callable[[str], bool]) -> Iterator[RelPath]:
+    """What lies in the working tree and is neither known to git nor ignored.
+
+    `ignored` is asked with a slash at the end of a folder. Another repository is one entry, as in `git status`.
+    """
+    yield from _unknown(root, "", known, ignored)
+
+
+def _unknown(
+    folder: Path, prefix: str, known: Callable[[str], bool], ignored: Callable[[str], bool]
+) -> Iterator[RelPath]:
+    for name, entry in _entries(folder):
+        path = prefix + name
+        if name == ".git" or known(path):
+            continue
+        if not entry.is_dir(follow_symlinks=False):
+            if not ignored(path):
+                yield RelPath(path)
+        elif not ignored(path + "/"):
+            if os.path.lexists(folder / name / ".git"):
+                yield RelPath(path + "/")
+            else:
+                yield from _unknown(folder / name, path + "/", known, ignored)
+
+
+def _entries(folder: Path) -> list[tuple[str, os.DirEntry[str]]]:
+    with told_as_fault(folder):
+        try:
+            with os.scandir(folder) as entries:
+                return [(entry.name, entry) for entry in entries]
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
+
+def parts(path: RelPath) -> tuple[str, ...]:
+    """The names a path is made of. ValueError for one that would leave the layer or reach into its `.git`."""
+    names = tuple(path.split("/"))
+    if any(name in {"", ".", ".."} or name.lower() == ".git" or "\0" in name for name in names):
+        raise ValueError(f"no path inside a layer: {path!r}")
+    return names
+
+
+def no_link_above(root: Path, path: RelPath) -> None:
+    """OSError where a folder of `path` is a symbolic link: writing through it would leave the layer."""
+    folder = root
+    for name in parts(path)[:-1]:
+        folder = folder / name
+        if folder.is_symlink():
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(folder))
+
+
+def holds(path: Path, data: bytes, *, executable: bool) -> bool:
+    """Whether a regular file at `path` has just this content and this executable bit."""
+    try:
+        found = path.lstat()
+        return (
+            stat.S_ISREG(found.st_mode)
+            and bool(found.st_mode & EXECUTABLE) == executable
+            and found.st_size == len(data)
+            and path.read_bytes() == data
+        )
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+
+
+def drop_empty_folders(root: Path, path: RelPath, remove: Callable[[Path], None]) -> None:
+    """Take away the folders above `path` that have become empty; the first that has not ends it."""
+    for folder in Path(path).parents:
+        if folder == Path():
+            return
+        try:
+            remove(root / folder)
+        except OSError:
+            return

@@ -1,0 +1,67 @@
+"""Git objects that are written: their ids, their loose files, the text of a commit. Knows no packs and reads nothing.
+
+Loose objects stay when a commit fails. They are garbage that no ref names and `git gc` removes; taking them away could
+take away what another process has just found there and relied on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+import zlib
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from .disk import Disk
+from .journal import told_as_fault
+from .store import CommitId, Identity
+
+OBJECT_MODE = 0o400  # as git's own, without the bits for others: an object never changes
+
+_CRUD = "".join(map(chr, range(33))) + ".,:;<>\"\\'"
+"""What git strips from both ends of a name."""
+
+
+class LooseObjects:
+    """The folder `objects` of a git folder, for writing."""
+
+    def __init__(self, folder: Path, disk: Disk) -> None:
+        self._folder = folder
+        self._disk = disk
+
+    def add(self, kind: str, data: bytes) -> str:
+        """Write the object of `kind` (blob, tree, commit) unless it is there as a loose one; gives its id."""
+        header = f"{kind} {len(data)}\0".encode()
+        name = hashlib.sha1(header + data, usedforsecurity=False).hexdigest()
+        path = self._folder / name[:2] / name[2:]
+        # An empty file is what a power cut leaves of an object written without fsync; it would shadow this one.
+        if path.exists() and path.stat().st_size:
+            return name
+        with told_as_fault(path):
+            self._disk.make_folder(path.parent)
+            self._disk.write(path, zlib.compress(header + data, level=1), mode=OBJECT_MODE)
+        return name
+
+
+def signature(who: Identity, when: datetime) -> str:
+    """`Ada Lovelace <ada@example.org> 1700000000 +0100`, without what would break the line."""
+    name, email = _clean(who.name) or "perdure", _clean(who.email)
+    return f"{name} <{email}> {int(when.timestamp())} {when:%z}"
+
+
+def now() -> datetime:
+    """The time with this machine's offset, whole seconds as git has them."""
+    return datetime.fromtimestamp(int(time.time()), UTC).astimezone()
+
+
+def commit_text(tree: str, parents: Sequence[CommitId], signed: str, message: str) -> bytes:
+    """A commit object whose author and committer are both `signed`."""
+    lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents), f"author {signed}", f"committer {signed}"]
+    # A NUL would end the message for git.
+    return ("\n".join(lines) + "\n\n" + message.replace("\0", "")).encode("utf-8", "replace")
+
+
+def _clean(text: str) -> str:
+    return re.sub(r"[<>\n\0]", "", text.strip(_CRUD))

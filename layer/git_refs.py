@@ -1,0 +1,88 @@
+"""HEAD, the branch it names, and their reflogs. Standard library only, so that a boot can look at HEAD for a few
+microseconds; knows nothing of objects and of the index.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from .disk import Disk
+from .errors import LayerUnusable
+from .git_locks import LockFile
+from .journal import Journal
+from .store import CommitId
+
+_ID = re.compile(r"[0-9a-f]{40}")
+NOTHING = "0" * 40
+"""What git writes in a reflog where there was no commit yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What HEAD says: the branch (None where HEAD is detached) and the last commit (None before the first)."""
+
+    branch: str | None
+    commit: CommitId | None
+
+
+class Refs:
+    """The refs of the git folder `git`."""
+
+    def __init__(self, git: Path, disk: Disk, seconds: float) -> None:
+        self._git = git
+        self._disk = disk
+        self._seconds = seconds
+
+    def head(self) -> Head:
+        """Read HEAD and, through it, the branch."""
+        text = (self._git / "HEAD").read_text().strip()
+        if text.startswith("ref: "):
+            branch = text.removeprefix("ref: ")
+            return Head(branch, self.read(branch))
+        return Head(None, self._id(text, "HEAD"))
+
+    def read(self, ref: str) -> CommitId | None:
+        """The commit that `ref` names; None where there is no such ref."""
+        # The loose file is newer than packed-refs where both have the ref. `git pack-refs` writes the one before it
+        # removes the other, so looking in this order never misses.
+        try:
+            return self._id((self._git / ref).read_text().strip(), ref)
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+            pass
+        try:
+            packed = (self._git / "packed-refs").read_text()
+        except FileNotFoundError:
+            return None
+        for line in packed.splitlines():
+            if line.endswith(f" {ref}"):
+                return self._id(line.split(" ", 1)[0], ref)
+        return None
+
+    def move(self, old: Head, new: CommitId, log_entry: str, journal: Journal) -> bool:
+        """Have the branch of `old` name `new` if it still names what it did; False, and nothing done, if not.
+
+        `log_entry` is what a reflog line says after the two ids: who, when, and the reason.
+        """
+        assert old.branch is not None
+        lock = LockFile(self._git / old.branch, self._disk, self._seconds)
+        journal.make_folder(lock.path.parent)
+        lock.take(journal)
+        if self.head() != old:
+            lock.release()
+            return False
+        line = f"{old.commit or NOTHING} {new} {log_entry}\n".encode()
+        # The reflogs come first, as git has it: a line about a move that did not happen misleads less than a move
+        # that no reflog tells of, which `git reflog` could not undo.
+        journal.append(self._git / "logs" / "HEAD", line)
+        journal.append(self._git / "logs" / old.branch, line)
+        lock.publish(f"{new}\n".encode(), journal)
+        return True
+
+    def _id(self, text: str, ref: str) -> CommitId:
+        if not _ID.fullmatch(text):
+            raise LayerUnusable(
+                self._git, f"has a damaged ref, {ref}", "`git fsck` and `git reflog` there help mend it"
+            )
+        return CommitId(text)

@@ -1,0 +1,98 @@
+"""Git trees: their bytes, and a new tree from an old one and a few changes. Pure; the objects come and go by callables.
+
+Only the trees above a changed path are read and written: what a commit costs does not grow with the layer, but with
+the folders it touches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+FILE = 0o100644
+EXECUTABLE_FILE = 0o100755
+FOLDER = 0o040000
+
+Path: TypeAlias = tuple[bytes, ...]
+"""The names from the root down."""
+
+Read: TypeAlias = Callable[[str], bytes]
+Add: TypeAlias = Callable[[str, bytes], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a name in a tree stands for: git's mode, and the id of the object."""
+
+    mode: int
+    id: str
+
+
+def read_tree(data: bytes) -> dict[bytes, Entry]:
+    """The entries of a tree object. ValueError for bytes that are none."""
+    entries: dict[bytes, Entry] = {}
+    at = 0
+    while at < len(data):
+        space = data.index(b" ", at)
+        end = data.index(b"\0", space)
+        entries[data[space + 1 : end]] = Entry(int(data[at:space], 8), data[end + 1 : end + 21].hex())
+        at = end + 21
+    return entries
+
+
+def tree_bytes(entries: Mapping[bytes, Entry]) -> bytes:
+    """The tree object of `entries`. Git sorts a folder as if its name ended in a slash."""
+    ordered = sorted(entries.items(), key=lambda item: item[0] + (b"/" if item[1].mode == FOLDER else b""))
+    return b"".join(b"%o %s\0" % (entry.mode, name) + bytes.fromhex(entry.id) for name, entry in ordered)
+
+
+def tree_of(commit: str | None, read: Read) -> str | None:
+    """The id of the tree of a commit; None for no commit."""
+    return read(commit).split(b"\n", 1)[0].removeprefix(b"tree ").decode() if commit else None
+
+
+def find(tree: str | None, path: Path, read: Read) -> Entry | None:
+    """What `path` stands for in `tree`; None where it is not there."""
+    entry = Entry(FOLDER, tree) if tree else None
+    for name in path:
+        if entry is None or entry.mode != FOLDER:
+            return None
+        entry = read_tree(read(entry.id)).get(name)
+    return entry
+
+
+def every_file(tree: str | None, read: Read, prefix: bytes = b"") -> Iterator[tuple[bytes, Entry]]:
+    """Each path of `tree` that is no folder, with what it stands for."""
+    for name, entry in read_tree(read(tree)).items() if tree else ():
+        if entry.mode == FOLDER:
+            yield from every_file(entry.id, read, prefix + name + b"/")
+        else:
+            yield prefix + name, entry
+
+
+def spliced(tree: str | None, changes: Mapping[Path, Entry | None], read: Read, add: Add) -> str | None:
+    """The id of `tree` with `changes` made: an entry put at its path, or None for a path taken away.
+
+    Gives None where nothing is left, since git has no empty folders. A file where a folder is needed gives way to it.
+    """
+    entries = read_tree(read(tree)) if tree else {}
+    below: dict[bytes, dict[Path, Entry | None]] = {}
+    for (name, *rest), entry in changes.items():
+        if rest:
+            below.setdefault(name, {})[tuple(rest)] = entry
+        elif entry is None:
+            entries.pop(name, None)
+        else:
+            entries[name] = entry
+    for name, inner in below.items():
+        old = entries.get(name)
+        is_folder = old is not None and old.mode == FOLDER
+        if not is_folder and all(entry is None for entry in inner.values()):
+            continue
+        new = spliced(old.id if old and is_folder else None, inner, read, add)
+        if new is None:
+            del entries[name]
+        else:
+            entries[name] = Entry(FOLDER, new)
+    return add("tree", tree_bytes(entries)) if entries else None

@@ -1,0 +1,137 @@
+"""Writes that can be taken back. Owns the order of doing and undoing; knows no git and no definitions.
+
+Taking back needs no space on the disk: what is replaced keeps a second name in a spare folder until the whole has
+succeeded, and is renamed over what replaced it. (Writing the old bytes anew would fail on the very disk whose being
+full made the undo necessary.)
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from .disk import FILE_MODE, Disk
+from .errors import StoreFault
+
+Undo = Callable[[], None]
+
+
+@contextmanager
+def told_as_fault(path: Path) -> Iterator[None]:
+    """Turn an OSError of the block into the room's StoreFault, naming the path that was meant."""
+    try:
+        yield
+    except OSError as cause:
+        raise StoreFault(path, cause) from cause
+
+
+class Journal:
+    """What was done to the disk so far, so that all of it can be undone.
+
+    Call `undo` where something failed, else `settle`. Each step is noted before it is taken: one that fails may still
+    have happened (a rename whose folder could not be synced), and undoing what did not happen is harmless.
+    """
+
+    def __init__(self, disk: Disk, spares: Path) -> None:
+        self.disk = disk
+        self._folder = spares  # on the file system of everything that is written
+        self._undos: list[Undo] = []
+        self._spares: list[Path] = []
+
+    def note(self, undo: Undo) -> None:
+        """Have `undo` called, before those noted earlier, if all is taken back."""
+        self._undos.append(undo)
+
+    def spare(self, path: Path) -> Path | None:
+        """Give the file at `path` a second name that lasts until the end; None where there is no file."""
+        if not os.path.lexists(path):
+            return None
+        spare = self._folder / f"perdure-{secrets.token_hex(8)}.spare"
+        self._spares.append(spare)
+        with told_as_fault(path):
+            self.disk.link(path, spare)
+        return spare
+
+    def make_folder(self, path: Path) -> None:
+        if path.is_dir():
+            return
+        missing = [folder for folder in (path, *path.parents) if not os.path.lexists(folder)]
+        for folder in reversed(missing):
+            self.note(lambda folder=folder: self._remove_folder(folder))  # type: ignore[misc]
+        with told_as_fault(path):
+            self.disk.make_folder(path)
+
+    def write(self, path: Path, data: bytes, *, mode: int = FILE_MODE) -> os.stat_result:
+        """Replace or make the file, and the folders above it."""
+        self.make_folder(path.parent)
+        self._displace(path)
+        with told_as_fault(path):
+            return self.disk.write(path, data, mode=mode)
+
+    def remove(self, path: Path) -> None:
+        """Take the file away; a missing one is no fault."""
+        self._displace(path)
+        with told_as_fault(path):
+            self.disk.remove(path)
+
+    def append(self, path: Path, data: bytes) -> None:
+        """Add to the end of the file; undoing cuts the file to what it was, unless others have added more."""
+        self.make_folder(path.parent)
+        size = path.stat().st_size if path.exists() else None
+
+        def undo() -> None:
+            if size is None:
+                self.disk.remove(path)
+            elif size < path.stat().st_size <= size + len(data):
+                self.disk.cut(path, size)
+
+        self.note(undo)
+        with told_as_fault(path):
+            self.disk.append(path, data)
+
+    def undo(self, because: BaseException) -> None:
+        """Take everything back, last first. What cannot be taken back is told in a note on `because`."""
+        for undo in reversed(self._undos):
+            try:
+                undo()
+            except Exception as fault:  # one thing that stays is no reason to leave the others
+                because.add_note(f"not taken back: {fault}")
+        self.settle()
+
+    def settle(self) -> None:
+        """Let go of what was kept for undoing."""
+        for spare in self._spares:
+            try:
+                self.disk.remove(spare)
+            except OSError:
+                pass  # a second name too many harms nothing, and what it was for is decided
+        self._spares.clear()
+        self._undos.clear()
+
+    def _displace(self, path: Path) -> None:
+        spare = self.spare(path)
+
+        def undo() -> None:
+            if spare is None:
+                self.disk.remove(path)
+            elif os.path.lexists(spare):
+                self._put_back(spare, path)
+
+        self.note(undo)
+
+    def _put_back(self, spare: Path, path: Path) -> None:
+        try:
+            # Where nothing happened yet both are names of one file; then rename does nothing, by POSIX.
+            self.disk.rename(spare, path)
+        except OSError:
+            self._spares.remove(spare)  # the only copy there is: it stays, and the fault names it
+            raise
+
+    def _remove_folder(self, folder: Path) -> None:
+        try:
+            self.disk.remove_folder(folder)
+        except OSError:
+            pass  # never made, or somebody has put something there since
