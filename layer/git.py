@@ -21,23 +21,20 @@ from .definition import RelPath
 from .disk import Disk
 from .errors import LayerUnusable
 from .git_commit import WAIT, Commits
-from .git_files import definition_files, drop_empty_folders, parts, unknown_files
+from .git_files import definition_files, drop_empty_folders, unknown_files
 from .git_index import index_of
 from .git_locks import turn
 from .git_refs import Refs
 from .git_tree import every_file, tree_of
 from .interrupts import interrupts_deferred
 from .journal import Journal, told_as_fault
-from .store import Change, CommitId, Dirt, Identity, LogEntry, Message, Write
+from .store import FALLBACK, Change, CommitId, Dirt, Identity, LogEntry, Message, Write, parts
 
 if TYPE_CHECKING:
     from dulwich.objects import Commit, ObjectID
     from dulwich.repo import Repo
 
 __all__ = ["FALLBACK", "GitStore", "Identity", "git_identity"]
-
-FALLBACK = Identity("perdure", "perdure@localhost")
-"""The author where git knows of none."""
 
 _FOLDERS = ("objects/info", "objects/pack", "refs/heads", "refs/tags", "info")
 _FILES = {

@@ -13,14 +13,14 @@ from pathlib import Path
 from .definition import RelPath
 from .disk import FILE_MODE, FOLDER_MODE, Disk
 from .errors import LayerUnusable, StoreBusy
-from .git_files import holds, no_link_above, parts
+from .git_files import holds, no_link_above
 from .git_index import Index, index_of
 from .git_locks import LockFile
 from .git_objects import LooseObjects, commit_text, now, signature
 from .git_refs import Head, Refs
 from .git_tree import EXECUTABLE_FILE, FILE, Entry, Read, find, spliced, tree_of
 from .journal import Journal
-from .store import CommitId, Identity, Message
+from .store import CommitId, Identity, Message, parts
 
 WAIT = 5.0
 """Seconds that a lock is waited for; git's own commands hold theirs for milliseconds."""
@@ -86,7 +86,8 @@ class Commits:
                 f"has files in conflict ({', '.join(sorted(map(os.fsdecode, index.conflicted)))})",
                 "resolve them, `git add` them, and run the cell again",
             )
-        for path, leaf in leaves.items():
+        # Writes come first: a definition that moves is in two files for a moment, never in none.
+        for path, leaf in sorted(leaves.items(), key=lambda item: item[1] is None):
             self._place(path, leaf, wanted[path], index, journal)
 
         # The index comes before the ref. `git commit` reads HEAD first and the index second, and takes no lock for
@@ -116,10 +117,10 @@ class Commits:
             )
         old = tree_of(head.commit, self._read)
         tree = spliced(old, {_names(path): leaf for path, leaf in leaves.items()}, self._read, self._objects.add)
-        if tree == old:
+        if tree is None and old is not None:
+            tree = self._objects.add("tree", b"")  # the one empty tree that git has is the root's
+        if tree is None or tree == old:
             return _Built(head, None)
-        if tree is None:
-            tree = self._objects.add("tree", b"")
         parents = [head.commit] if head.commit else []
         text = commit_text(tree, parents, signature(self._author, when), message.text())
         return _Built(head, CommitId(self._objects.add("commit", text)))

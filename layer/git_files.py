@@ -13,7 +13,7 @@ from pathlib import Path
 
 from .definition import Kind, RelPath
 from .journal import told_as_fault
-from .store import holds_definition
+from .store import holds_definition, parts
 
 EXECUTABLE = 0o100
 
@@ -75,14 +75,6 @@ def _entries(folder: Path) -> list[tuple[str, os.DirEntry[str]]]:
                 return [(entry.name, entry) for entry in entries]
         except (FileNotFoundError, NotADirectoryError):
             return []
-
-
-def parts(path: RelPath) -> tuple[str, ...]:
-    """The names a path is made of. ValueError for one that would leave the layer or reach into its `.git`."""
-    names = tuple(path.split("/"))
-    if any(name in {"", ".", ".."} or name.lower() == ".git" or "\0" in name for name in names):
-        raise ValueError(f"no path inside a layer: {path!r}")
-    return names
 
 
 def no_link_above(root: Path, path: RelPath) -> None:

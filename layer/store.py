@@ -77,6 +77,10 @@ class Identity:
     email: str
 
 
+FALLBACK = Identity("perdure", "perdure@localhost")
+"""The author where git knows of none."""
+
+
 @dataclass(frozen=True, slots=True)
 class LogEntry:
     """One commit of the history."""
@@ -114,8 +118,8 @@ class Store(Protocol):
         """Write all of `changes` and commit them, or do nothing and raise.
 
         Returns None where the changes leave everything as it is: then there is no commit. On return files, index and
-        ref are on disk and `dirt` is as it was before. Paths that `changes` does not name stay as they are, staged or
-        not.
+        ref are on disk and `dirt` is as it was before, less what `changes` names. Other paths stay as they are, staged
+        or not. Of two changes of one path the last counts; a path outside the layer is a ValueError.
         """
         ...
 
@@ -136,3 +140,11 @@ def holds_definition(path: RelPath) -> bool:
     """Whether a file of this path is one of a definition: a `.py` under a Kind's folder, nothing of it hidden."""
     first, *rest = path.split("/")
     return first in _FOLDERS and bool(rest) and rest[-1].endswith(".py") and not any(p.startswith(".") for p in rest)
+
+
+def parts(path: RelPath) -> tuple[str, ...]:
+    """The names a path is made of. ValueError for one that would leave the layer or reach into its `.git`."""
+    names = tuple(path.split("/"))
+    if any(name in {"", ".", ".."} or name.lower() == ".git" or "\0" in name for name in names):
+        raise ValueError(f"no path inside a layer: {path!r}")
+    return names

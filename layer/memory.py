@@ -1,0 +1,85 @@
+"""`MemoryStore`: a layer that is nowhere but in memory, with the promises of a real one. For tests and previews."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from .definition import RelPath
+from .errors import StoreFault
+from .store import FALLBACK, Change, CommitId, Dirt, Identity, LogEntry, Message, Write, holds_definition, parts
+
+
+class MemoryStore:
+    """Working files, the last commit's files, and the history, newest last."""
+
+    def __init__(self, files: Mapping[RelPath, bytes] | None = None, *, author: Identity = FALLBACK) -> None:
+        self._author = author
+        self._working = dict(files or {})
+        self._committed: dict[RelPath, bytes] = {}
+        self._log: list[LogEntry] = []
+        self._alone = threading.Lock()
+        self.commit([Write(path, data) for path, data in self._working.items()], Message("start"))
+
+    def files(self) -> Mapping[RelPath, bytes]:
+        return {path: data for path, data in sorted(self._working.items()) if holds_definition(path)}
+
+    def commit(self, changes: Sequence[Change], message: Message) -> CommitId | None:
+        wanted = {change.path: change.data if isinstance(change, Write) else None for change in changes}
+        for path in wanted:
+            parts(path)
+        with self._alone:
+            working = _changed(self._working, wanted)
+            committed = _changed(self._committed, wanted)
+            _refuse_file_above_file(working, [path for path, data in wanted.items() if data is not None])
+            self._working = working
+            if committed == self._committed:
+                return None
+            self._committed = committed
+            self._log.append(self._entry(message))
+            return self.head()
+
+    def head(self) -> CommitId | None:
+        return self._log[-1].id if self._log else None
+
+    def dirt(self) -> Dirt:
+        with self._alone:
+            changed = (path for path, data in self._committed.items() if self._working.get(path) != data)
+            return Dirt(tuple(sorted(changed)), tuple(sorted(self._working.keys() - self._committed.keys())))
+
+    def log(self, limit: int | None = None) -> Sequence[LogEntry]:
+        return tuple(reversed(self._log))[:limit]
+
+    def edit(self, path: RelPath, data: bytes | None) -> None:
+        """Change a working file by hand, past the store; None takes it away."""
+        with self._alone:
+            self._working = _changed(self._working, {path: data})
+
+    def _entry(self, message: Message) -> LogEntry:
+        told = Message.read(message.text())
+        when = datetime.now(UTC).replace(microsecond=0)
+        content = repr((self.head(), sorted(self._committed.items()), message, when)).encode()
+        name = hashlib.sha1(content, usedforsecurity=False).hexdigest()
+        return LogEntry(CommitId(name), self._author, when, told.subject, told.body, told.trailers)
+
+
+def _changed(files: Mapping[RelPath, bytes], wanted: Mapping[RelPath, bytes | None]) -> dict[RelPath, bytes]:
+    both = {**files, **wanted}
+    return {path: data for path, data in both.items() if data is not None}
+
+
+def _refuse_file_above_file(files: Iterable[RelPath], written: Iterable[RelPath]) -> None:
+    """A disk has no file where a folder is, and no folder where a file is."""
+    every = set(files)
+    folders = {str(above) for path in every for above in Path(path).parents}
+    for path in written:
+        above = next((str(folder) for folder in Path(path).parents if str(folder) in every), None)
+        if above is not None:
+            raise StoreFault(Path(above), NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)))
+        if path in folders:
+            raise StoreFault(Path(path), IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR)))

@@ -1,0 +1,23 @@
+"""Fixtures for the tests of the layer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def no_git_configuration(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Have git find no configuration but an empty file, which is given, so that nobody's own settings matter."""
+    home = tmp_path_factory.mktemp("home")
+    config = home / "gitconfig"
+    config.touch()
+    for name in ("AUTHOR_NAME", "AUTHOR_EMAIL", "COMMITTER_NAME", "COMMITTER_EMAIL", "DIR", "WORK_TREE", "INDEX_FILE"):
+        monkeypatch.delenv(f"GIT_{name}", raising=False)
+    monkeypatch.delenv("EMAIL", raising=False)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    return config

@@ -1,0 +1,231 @@
+"""What every store promises (layer/store.py), on each store there is."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+
+from perdure.layer.definition import RelPath
+from perdure.layer.disk import RealDisk
+from perdure.layer.errors import StoreFault
+from perdure.layer.git import GitStore
+from perdure.layer.memory import MemoryStore
+from perdure.layer.store import Change, Dirt, Identity, Message, Remove, Store, Write, holds_definition
+
+ADA = Identity("Ada Lovelace", "ada@example.org")
+AREA = RelPath("functions/a/area.py")
+RATE = RelPath("values/r/RATE.py")
+KEEP = Message("keep area")
+
+
+class StoreContract(ABC):
+    """Subclass it, name the store, and every promise of the port is tested."""
+
+    @abstractmethod
+    def store(self, files: Mapping[RelPath, bytes]) -> Store:
+        """A store of ADA's whose first commit holds `files`."""
+
+    @abstractmethod
+    def edit(self, store: Store, path: RelPath, data: bytes | None) -> None:
+        """Change a working file by hand; None takes it away."""
+
+    @pytest.fixture
+    def one(self) -> Store:
+        return self.store({AREA: b"def area(): ...\n"})
+
+    def test_what_is_committed_is_read(self, one: Store) -> None:
+        data = b"\xef\xbb\xbfRATE = '\xc3\xa9\xff'\r\n\r"  # no byte is the store's business
+        commit = one.commit([Write(RATE, data)], KEEP)
+        assert one.files()[RATE] == data
+        assert commit == one.head()
+
+    def test_the_first_commit_is_there(self, one: Store) -> None:
+        assert one.files() == {AREA: b"def area(): ...\n"}
+        assert one.head() is not None
+        assert len(one.log()) == 1
+        assert not one.dirt()
+
+    def test_files_are_sorted_and_only_those_of_definitions(self) -> None:
+        paths = ["values/r/B.py", "values/a.py", "functions/z.py", "functions/a/b/c.py", "functions/Z.py"]
+        others = ["__init__.py", "functions/.a.py", "functions/.x/a.py", "functions/a.pyc", "other/a.py", "classes.py"]
+        store = self.store({RelPath(path): b"" for path in paths + others})
+        assert list(store.files()) == sorted(paths)
+
+    def test_hand_edits_are_read(self, one: Store) -> None:
+        self.edit(one, AREA, b"by hand")
+        self.edit(one, RATE, b"new")
+        assert one.files() == {AREA: b"by hand", RATE: b"new"}
+
+    def test_several_changes_are_one_commit(self, one: Store) -> None:
+        moved = RelPath("classes/a/area.py")
+        one.commit([Remove(AREA), Write(moved, b"class area: ...\n"), Write(RATE, b"RATE = 1\n")], KEEP)
+        assert one.files() == {moved: b"class area: ...\n", RATE: b"RATE = 1\n"}
+        assert len(one.log()) == 2
+
+    def test_the_last_change_of_a_path_counts(self, one: Store) -> None:
+        one.commit([Write(RATE, b"1"), Write(RATE, b"2"), Write(AREA, b"3"), Remove(AREA)], KEEP)
+        assert one.files() == {RATE: b"2"}
+
+    @pytest.mark.parametrize("changes", [[], [Write(AREA, b"def area(): ...\n")], [Remove(RATE)]])
+    def test_what_changes_nothing_is_no_commit(self, one: Store, changes: list[Change]) -> None:
+        before = one.head()
+        assert one.commit(changes, KEEP) is None
+        assert one.head() == before
+        assert len(one.log()) == 1
+
+    def test_everything_can_be_removed_and_written_again(self, one: Store) -> None:
+        assert one.commit([Remove(AREA)], KEEP) is not None
+        assert one.files() == {}
+        assert not one.dirt()
+        assert one.commit([Write(AREA, b"def area(): ...\n")], KEEP) is not None
+        assert list(one.files()) == [AREA]
+
+    def test_dirt(self, one: Store) -> None:
+        deleted, untouched = RelPath("values/d.py"), RelPath("values/u.py")
+        one.commit([Write(deleted, b"d"), Write(untouched, b"u")], KEEP)
+        assert one.dirt() == Dirt()
+        self.edit(one, AREA, b"def area(): ,,,\n")  # the same length: its stat alone tells little
+        self.edit(one, deleted, None)
+        self.edit(one, RATE, b"")
+        assert one.dirt() == Dirt(changed=(AREA, deleted), unknown=(RATE,))
+
+    def test_a_commit_leaves_other_dirt_as_it_is(self, one: Store) -> None:
+        self.edit(one, AREA, b"by hand")
+        self.edit(one, RelPath("note.txt"), b"mine")
+        before = one.dirt()
+        one.commit([Write(RATE, b"RATE = 1\n")], KEEP)
+        assert one.dirt() == before
+        assert one.files()[AREA] == b"by hand"
+
+    def test_a_commit_over_a_hand_edit_is_clean(self, one: Store) -> None:
+        self.edit(one, AREA, b"by hand")
+        self.edit(one, RATE, b"by hand")
+        assert one.commit([Write(AREA, b"by cell"), Write(RATE, b"by cell")], KEEP) is not None
+        assert one.files() == {AREA: b"by cell", RATE: b"by cell"}
+        assert not one.dirt()
+
+    def test_the_committed_text_over_a_hand_edit_is_put_back_without_a_commit(self, one: Store) -> None:
+        self.edit(one, AREA, b"by hand")
+        assert one.commit([Write(AREA, b"def area(): ...\n")], KEEP) is None
+        assert one.files() == {AREA: b"def area(): ...\n"}
+        assert not one.dirt()
+
+    def test_a_deletion_by_hand_can_be_committed(self, one: Store) -> None:
+        self.edit(one, AREA, None)
+        assert one.commit([Remove(AREA)], KEEP) is not None
+        assert not one.dirt()
+
+    def test_log(self, one: Store) -> None:
+        message = Message("keep RATE", "Yearly, é.\n\nTwo paragraphs.", (("Session", "s-1a2b3c4d"), ("Cell", "In[12]")))
+        one.commit([Write(RATE, b"1")], message)
+        one.commit([Write(RATE, b"2")], KEEP)
+        log = one.log()
+        assert [entry.subject for entry in log[:2]] == ["keep area", "keep RATE"]
+        assert log[0].id == one.head()
+        assert (log[1].body, log[1].trailers, log[1].author) == (message.body, message.trailers, ADA)
+        assert log[1].time.tzinfo is not None
+        assert one.log(2) == log[:2]
+        assert list(one.log(0)) == []
+
+    @pytest.mark.parametrize("path", ["", "/etc/a.py", "../a.py", "values/../../a.py", "values//a.py", ".git/config",
+                                      "values/./a.py", "values/.GIT/a.py", "values/a\0.py"])  # fmt: skip
+    def test_no_path_leads_out_of_the_layer(self, one: Store, path: str) -> None:
+        with pytest.raises(ValueError, match="no path inside a layer"):
+            one.commit([Write(RATE, b""), Write(RelPath(path), b"")], KEEP)
+        assert list(one.files()) == [AREA]
+
+    @pytest.mark.parametrize("path", ["functions/a/area.py/x.py", "functions/a"])
+    def test_a_commit_that_cannot_be_whole_is_nothing(self, one: Store, path: str) -> None:
+        before = one.head()
+        with pytest.raises(StoreFault):
+            one.commit([Write(RATE, b"1"), Write(AREA, b"2"), Write(RelPath(path), b"3")], KEEP)
+        assert one.files() == {AREA: b"def area(): ...\n"}
+        assert one.head() == before
+        assert not one.dirt()
+
+
+class TestMemoryStore(StoreContract):
+    def store(self, files: Mapping[RelPath, bytes]) -> Store:
+        return MemoryStore(files, author=ADA)
+
+    def edit(self, store: Store, path: RelPath, data: bytes | None) -> None:
+        assert isinstance(store, MemoryStore)
+        store.edit(path, data)
+
+
+def edit_file(root: Path, path: str, data: bytes | None) -> None:
+    file = root / path
+    if data is None:
+        file.unlink(missing_ok=True)
+    else:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+
+
+class TestGitStore(StoreContract):
+    @pytest.fixture(autouse=True)
+    def _folder(self, tmp_path: Path, no_git_configuration: None) -> None:
+        self.path = tmp_path / "layer"
+
+    def store(self, files: Mapping[RelPath, bytes]) -> Store:
+        return GitStore.create(self.path, files, Message("start"), author=ADA, disk=RealDisk())
+
+    def edit(self, store: Store, path: RelPath, data: bytes | None) -> None:
+        edit_file(self.path, path, data)
+
+
+PATHS = st.sampled_from([RelPath(p) for p in ("functions/a/a.py", "functions/a/b.py", "values/A.py", "x/y/z/notes.txt")])
+TEXTS = st.sampled_from([b"", b"a = 1\n", b"a = 2\n", b"\xff\r\n"])
+CHANGES = st.one_of(st.builds(Write, PATHS, TEXTS), st.builds(Remove, PATHS))
+
+
+class Both(RuleBasedStateMachine):
+    """A GitStore and a MemoryStore that are told the same things stay the same."""
+
+    folder: Path
+    runs = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        Both.runs += 1
+        self.path = self.folder / str(Both.runs)
+        self.git = GitStore.create(self.path, {}, Message("start"), author=ADA, disk=RealDisk())
+        self.memory = MemoryStore(author=ADA)
+
+    @rule(changes=st.lists(CHANGES, max_size=4))
+    def commit(self, changes: list[Change]) -> None:
+        in_git, in_memory = (store.commit(changes, KEEP) for store in (self.git, self.memory))
+        assert (in_git is None) == (in_memory is None)
+
+    @rule(path=PATHS, data=st.none() | TEXTS)
+    def edit_by_hand(self, path: RelPath, data: bytes | None) -> None:
+        edit_file(self.path, path, data)
+        self.memory.edit(path, data)
+
+    @rule()
+    def open_again(self) -> None:
+        self.git = GitStore.open(self.path, author=ADA, disk=RealDisk())
+
+    @invariant()
+    def same(self) -> None:
+        assert self.git.files() == self.memory.files()
+        assert self.git.dirt() == self.memory.dirt()
+        assert len(self.git.log()) == len(self.memory.log())
+        on_disk = {str(file.relative_to(self.path)) for file in self.path.rglob("*") if file.is_file()}
+        assert {p for p in on_disk if holds_definition(RelPath(p))} == set(self.memory.files())
+
+
+def test_git_and_memory_agree(tmp_path: Path, no_git_configuration: None) -> None:
+    Both.folder = tmp_path
+    run_state_machine_as_test(  # type: ignore[no-untyped-call]
+        Both,
+        settings=settings(
+            max_examples=25, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
+        ),
+    )
