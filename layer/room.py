@@ -98,6 +98,12 @@ class Layer:
         """Every kept definition, by key."""
         return tuple(entry for _, entry in sorted(self._table.entries.items()))
 
+    def unresolved(self) -> tuple[tuple[Key, tuple[str, ...]], ...]:
+        """Definitions that read, when called, names which are nowhere now."""
+        there = self.image.namespace
+        found = ((e.definition.key, tuple(n for n in e.definition.needs if n not in there)) for e in self.definitions)
+        return tuple((key, names) for key, names in found if names)
+
     def text(self, name: str) -> str:
         """The exact source of the definition `name` as it is live in this kernel.
 

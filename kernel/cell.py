@@ -1,0 +1,96 @@
+"""The pipeline of one cell: statements are offered to the layer as they complete, and a report is made of it.
+
+Knows no IPython: who runs the statements calls `starting`, `completed` and `failed`, in that order for each, and
+`finish` once. A cell that keeps nothing has no run and still counts its forms.
+"""
+
+from __future__ import annotations
+
+import ast
+import logging
+from collections.abc import Callable
+
+from perdure.layer.decide import defines
+from perdure.layer.outcome import NotKept
+from perdure.layer.plan import Context
+from perdure.layer.room import Run
+from perdure.layer.source import Statement, bound_targets
+
+from .report import Report
+
+_log = logging.getLogger(__name__)
+
+
+class Cell:
+    """One execution of one cell."""
+
+    def __init__(self, run: Run | None, context: Context, told: tuple[str, ...] = ()) -> None:
+        self._run = run
+        self._context = context
+        self._depth = 0
+        self._scratch = 0
+        self.report = Report(told=told)
+
+    def enter(self, forms: int, *, scratch: bool = False) -> None:
+        """A sequence of statements begins: the cell's own, or one inside it (`%%capture` runs a cell in a cell)."""
+        self._depth += 1
+        if scratch or self._scratch:
+            self._scratch += 1
+        if self._depth == 1:
+            self.report.forms = forms
+
+    def leave(self) -> None:
+        """The sequence that was entered last has ended."""
+        self._depth -= 1
+        self._scratch = max(0, self._scratch - 1)
+
+    def starting(self, node: ast.stmt) -> None:
+        """`node` is about to run: what was defined before it is committed unless it belongs to the same run."""
+        if self._run is not None and self._run.waits and not defines(node):
+            self._flush()
+
+    def completed(self, statement: Statement) -> None:
+        """`statement` ran to its end."""
+        if self._run is not None and not self._scratch:
+            self._guarded(lambda run: run.offer(statement), bound_targets(statement.node))
+
+    def failed(self, form: int) -> None:
+        """The statement number `form`, from 1, raised."""
+        if self._depth == 1:
+            self.report.failed_form = form
+
+    def keep(self, name: str) -> None:
+        """`%keep name`."""
+        if self._run is not None:
+            self._guarded(lambda run: run.keep(name), (name,))
+
+    def not_kept(self, name: str, reason: str) -> None:
+        """Say that `name` could not even be offered."""
+        if self._run is not None and not self._scratch:
+            self.report.outcomes.append(NotKept(name, reason))
+
+    def finish(self) -> Report:
+        """The cell has ended, well or not: commit what is left and report."""
+        if self._run is not None:
+            self._flush()
+        return self.report
+
+    def _flush(self) -> None:
+        def flush(run: Run) -> None:
+            outcomes, warnings = run.flush(self._context)
+            self.report.outcomes += outcomes
+            self.report.warnings += warnings
+
+        self._guarded(flush, ())
+
+    def _guarded(self, act: Callable[[Run], None], names: tuple[str, ...]) -> None:
+        """A mistake of ours costs the user a notice, not the cell."""
+        assert self._run is not None
+        try:
+            act(self._run)
+        except Exception as error:
+            _log.exception("perdure could not keep %s", ", ".join(names) or "what this cell defined")
+            what = f"{', '.join(names)} not kept" if names else "this cell's definitions not kept"
+            self.report.warnings.append(
+                f"{what}; perdure itself failed ({type(error).__name__}: {error}); the kernel's log has the details"
+            )

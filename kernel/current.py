@@ -1,0 +1,37 @@
+"""The workspace of this process's kernel, for what user code calls without naming one (`perdure.definition_text`).
+
+An interpreter runs one kernel at most, as it has one IPython shell. Nothing of the kernel's own looks here: it is
+handed its workspace.
+"""
+
+from __future__ import annotations
+
+from perdure.layer.errors import LayerError
+from perdure.layer.room import Layer
+
+from .workspace import Workspace
+
+_workspace: Workspace | None = None
+
+
+class NoLayer(LayerError):
+    """There is no layer to ask: no perdure kernel runs here, or it has none."""
+
+
+def set_workspace(workspace: Workspace) -> None:
+    """Make `workspace` the one of this process. Called once, by a kernel that starts."""
+    global _workspace
+    _workspace = workspace
+
+
+def layer() -> Layer:
+    """The layer of this process's kernel.
+
+    Raises:
+        NoLayer: there is none.
+    """
+    if _workspace is None:
+        raise NoLayer("no perdure kernel runs in this process; start one with `jupyter console --kernel perdure`")
+    if _workspace.layer is None:
+        raise NoLayer(_workspace.summary())
+    return _workspace.layer

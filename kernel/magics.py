@@ -1,0 +1,74 @@
+"""What the magics say, as text and without IPython; `upstream/magics.py` hangs them into the shell."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+from perdure.layer.definition import Kind
+from perdure.layer.errors import LayerError
+
+from .workspace import Workspace
+
+_SCRATCH = re.compile(r"\s*%%scratch\b")
+_LAYER_USAGE = "%layer path tells the folder, %layer trust accepts and loads one that is not trusted."
+
+
+def is_scratch(cell: str) -> bool:
+    """Whether the cell asks, by `%%scratch` on its first line, to have nothing kept."""
+    return _SCRATCH.match(cell) is not None
+
+
+def strip_scratch(lines: list[str]) -> list[str]:
+    """The lines of a cell without a `%%scratch` at their head: what is left runs as any cell does."""
+    return lines[1:] if lines and is_scratch(lines[0]) else lines
+
+
+def cells(workspace: Workspace) -> str:
+    """`%cells`: the layer's definitions by kind, and what was skipped or is unresolved."""
+    layer = workspace.layer
+    lines = [workspace.summary().removesuffix("; %cells lists them")]
+    if layer is None:
+        return lines[0]
+    for kind in Kind:
+        keys = [entry.definition.key for entry in layer.definitions if entry.definition.kind is kind]
+        if keys:
+            lines.append(f"  {kind.folder}: {', '.join(keys)}")
+    if not layer.definitions:
+        lines.append("  no definitions yet")
+    for skipped in layer.report.skipped:
+        lines.append(f"  skipped {skipped.path}: {skipped.reason}")
+    for key, names in layer.unresolved():
+        lines.append(f"  unresolved: {key} needs {', '.join(names)}")
+    for item in layer.report.loaded:
+        if item.lazy is not None:
+            lines.append(f"  {item.definition.key} loaded with its annotations as text: {item.lazy} is not defined")
+    return "\n".join(lines)
+
+
+def layer(workspace: Workspace, line: str) -> str:
+    """`%layer [path | trust]`."""
+    words = shlex.split(line)
+    if words == []:
+        return f"{workspace.summary()}\n{_LAYER_USAGE}"
+    if words == ["path"]:
+        return str(workspace.place.path) if workspace.place is not None else workspace.summary()
+    if words == ["trust"]:
+        try:
+            return workspace.trust()
+        except LayerError as error:
+            return f"Not trusted: {error}"
+    return f"%layer knows no {line!r}. {_LAYER_USAGE}"
+
+
+def keep(workspace: Workspace, line: str) -> str | None:
+    """`%keep NAME…`: keep these names although the rule does not; what came of it is told by the cell's notices."""
+    names = re.split(r"[\s,]+", line.strip())
+    if names == [""]:
+        return "%keep NAME keeps a definition or variable that is not kept by itself."
+    cell = workspace.cell.get()
+    if cell is None or workspace.layer is None:
+        return workspace.summary()
+    for name in names:
+        cell.keep(name)
+    return None

@@ -1,0 +1,145 @@
+"""The kernel: ipykernel's, with a workspace around its cells, notices after them, and the boot line in its banner."""
+
+from __future__ import annotations
+
+import html
+import sys
+from contextvars import ContextVar
+from typing import Any
+
+from IPython.display import display
+from ipykernel.ipkernel import IPythonKernel
+from traitlets import Enum, Type, Unicode
+
+from perdure import __version__
+from perdure.kernel import current
+from perdure.kernel.report import Report
+from perdure.kernel.wire import DEFAULT_NOTICES, Notices, Request, RequestKind, read_request
+from perdure.kernel.workspace import Workspace
+
+from .shell import PerdureShell
+
+_NOTICES = [member.value for member in Notices]
+
+
+class PerdureKernel(IPythonKernel):
+    """A Python kernel whose definitions last."""
+
+    implementation = "perdure"
+    implementation_version = __version__
+    shell_class = Type(PerdureShell)
+
+    layer = Unicode("", help="The folder of the layer; PERDURE_LAYER wins over it.").tag(config=True)
+    mode = Unicode("", help="off, readonly or on; PERDURE_MODE wins over it.").tag(config=True)
+    notebook_notices = Enum(_NOTICES, DEFAULT_NOTICES[RequestKind.NOTEBOOK].value, help="What notebooks show.").tag(
+        config=True
+    )
+    console_notices = Enum(_NOTICES, DEFAULT_NOTICES[RequestKind.CONSOLE].value, help="What consoles show.").tag(
+        config=True
+    )
+    agent_notices = Enum(_NOTICES, DEFAULT_NOTICES[RequestKind.AGENT].value, help="What agents get.").tag(config=True)
+
+    workspace: Workspace
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        # What the reply to the cell of this context will carry; a context of its own for each request and subshell.
+        self._reply: ContextVar[dict[str, object] | None] = ContextVar("perdure_reply", default=None)
+
+    def boot(self) -> None:
+        """Open and load the layer. Called by the app when the namespace is as any kernel's is before its first cell."""
+        shell = self.shell
+        self.workspace = Workspace(
+            shell.user_ns,
+            # The first two are builtins while a cell runs.
+            ambient={"get_ipython": shell.get_ipython, "display": display} | shell.user_ns,
+            layer=self.layer or None,
+            mode=self.mode or None,
+        )
+        shell.workspace = self.workspace
+        current.set_workspace(self.workspace)
+        self.workspace.boot(shell.builtin_trap)
+
+    @property
+    def banner(self) -> str:  # type: ignore[override]  # a trait in the base class, a property in ipykernel's
+        """Overrides IPythonKernel.banner, to add the boot line."""
+        return f"{super().banner}{self.workspace.summary()}\n"
+
+    async def do_execute(
+        self,
+        code: str,
+        silent: bool,
+        store_history: bool = True,
+        user_expressions: Any = None,
+        allow_stdin: bool = False,
+        *,
+        cell_meta: Any = None,
+        cell_id: Any = None,
+    ) -> Any:
+        """Overrides IPythonKernel.do_execute, to open a cell before it and to show the cell's notices after it.
+
+        The names of the last two parameters are looked at by ipykernel, which fills those it finds.
+        """
+        request = read_request(
+            cell_meta if isinstance(cell_meta, dict) else {},
+            allow_stdin=bool(allow_stdin),
+            silent=bool(silent),
+            store_history=bool(store_history),
+            defaults=self._default_notices(),
+        )
+        count = self.shell.execution_count if store_history and not silent else None
+        cell = self.workspace.open_cell(request, code, count)
+        token = self.workspace.cell.set(cell)
+        try:
+            reply = await super().do_execute(
+                code, silent, store_history, user_expressions, allow_stdin, cell_meta=cell_meta, cell_id=cell_id
+            )
+        finally:
+            self.workspace.cell.reset(token)
+            report = cell.finish()
+        self._show(report, request)
+        self._reply.set(report.metadata(self.workspace.session))
+        return reply
+
+    def finish_metadata(self, parent: Any, metadata: Any, reply_content: Any) -> Any:
+        """Overrides IPythonKernel.finish_metadata, to add `metadata.perdure` to the reply of an execute request."""
+        metadata = super().finish_metadata(parent, metadata, reply_content)
+        if (ours := self._reply.get()) is not None:
+            self._reply.set(None)
+            metadata["perdure"] = ours
+        return metadata
+
+    def do_history(self, *args: Any, **kwargs: Any) -> Any:
+        """Overrides IPythonKernel.do_history: of a range of this session stock answers 0 for its number."""
+        content = super().do_history(*args, **kwargs)
+        manager = self.shell.history_manager
+        if manager is not None:
+            number = manager.session_number
+            content["history"] = [(session or number, *rest) for session, *rest in content["history"]]
+        return content
+
+    def _default_notices(self) -> dict[RequestKind, Notices]:
+        return {
+            RequestKind.NOTEBOOK: Notices(self.notebook_notices),
+            RequestKind.CONSOLE: Notices(self.console_notices),
+            RequestKind.AGENT: Notices(self.agent_notices),
+        }
+
+    def _show(self, report: Report, request: Request) -> None:
+        """Publish the notices as one muted display, behind all that the cell printed."""
+        lines = report.lines(request.notices)
+        if not lines:
+            return
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+        text = "\n".join(lines)
+        content = {
+            "data": {
+                "text/plain": text,
+                "text/html": f'<pre style="opacity: 0.6; margin: 0">{html.escape(text)}</pre>',
+            },
+            "metadata": {"perdure": {"notices": lines}},
+            "transient": {},
+        }
+        self.send_response(self.iopub_socket, "display_data", content, ident=self._topic("display_data"))

@@ -1,0 +1,42 @@
+"""perdure's magics as IPython has them; what they say is made in perdure.kernel.magics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
+
+from perdure.kernel import magics
+from perdure.kernel.workspace import Workspace
+
+
+@magics_class
+class PerdureMagics(Magics):
+    """Magics about the layer."""
+
+    @property
+    def _workspace(self) -> Workspace:
+        workspace: Workspace = self.shell.workspace
+        return workspace
+
+    @line_magic
+    def cells(self, line: str) -> None:
+        """List what the layer holds, what was skipped at boot and why, and what is unresolved."""
+        print(magics.cells(self._workspace))
+
+    @line_magic
+    def layer(self, line: str) -> None:
+        """Tell which layer this kernel has; `%layer path` its folder, `%layer trust` accepts an untrusted one."""
+        print(magics.layer(self._workspace, line))
+
+    @line_magic
+    def keep(self, line: str) -> None:
+        """Keep NAME although the keep rule does not: `%keep NAME`. What is said of a name tells whether this helps."""
+        if said := magics.keep(self._workspace, line):
+            print(said)
+
+    @cell_magic
+    def scratch(self, line: str, cell: str) -> Any:
+        """Run the cell and keep nothing of it."""
+        # Only code that calls the magic comes here: of a cell that begins with it, the shell strips the line.
+        return self.shell.run_cell(f"%%scratch\n{cell}").result

@@ -1,0 +1,95 @@
+"""The shell: IPython's, with the cell's statements offered to the layer one by one as they complete."""
+
+from __future__ import annotations
+
+import __future__
+import ast
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from ipykernel.zmqshell import ZMQInteractiveShell
+from traitlets import Instance
+
+from perdure.kernel import magics
+from perdure.kernel.bodies import Body, body_of, completed
+from perdure.kernel.cell import Cell
+from perdure.kernel.workspace import Workspace
+from perdure.layer.source import Source, Statement, bound_targets
+
+from .magics import PerdureMagics
+
+_ONE_BY_ONE = ("all", "last", "last_expr", "none", "last_expr_or_assign")
+# Features that a compiler remembers and that change what a definition's source means.
+_FUTURES = {"annotations": __future__.annotations.compiler_flag}
+
+
+class PerdureShell(ZMQInteractiveShell):
+    """IPython's shell for kernels; what cells do in it is what they do in stock."""
+
+    workspace = Instance(Workspace, allow_none=True)
+
+    async def run_ast_nodes(
+        self,
+        nodelist: list[ast.stmt],
+        cell_name: str,
+        interactivity: str = "last_expr",
+        compiler: Any = compile,
+        result: Any = None,
+    ) -> bool | None:
+        """Overrides InteractiveShell.run_ast_nodes, to see each statement's end.
+
+        The parent is called once per statement. It compiles and runs node by node itself, so nothing changes for the
+        cell; only what "the last node" means has to be said for each.
+        """
+        cell = self.workspace.cell.get() if self.workspace is not None else None
+        info = getattr(result, "info", None)
+        if cell is None or info is None or not nodelist or interactivity not in _ONE_BY_ONE:
+            return await super().run_ast_nodes(nodelist, cell_name, interactivity, compiler, result)
+        last = len(nodelist)
+        cell.enter(last, scratch=magics.is_scratch(info.raw_cell))
+        try:
+            for number, statement in enumerate(Source(info.transformed_cell).statements(nodelist), 1):
+                node = statement.node
+                cell.starting(node)
+                shown = interactivity if number == last or interactivity == "all" else "none"
+                failed = await super().run_ast_nodes([node], cell_name, shown, compiler, result)
+                if body := body_of(node):
+                    self._offer_body(cell, body, result.error_in_exec if failed else None, compiler)
+                if failed:
+                    cell.failed(number)
+                    return True
+                cell.completed(_with_futures(statement, compiler))
+        finally:
+            cell.leave()
+        return False
+
+    def init_magics(self) -> None:
+        """Overrides ZMQInteractiveShell.init_magics, to add perdure's magics to the stock ones."""
+        super().init_magics()
+        self.register_magics(PerdureMagics)
+        # Before the line transformers, which would take %%scratch for the one magic of the cell.
+        self.input_transformer_manager.cleanup_transforms.append(magics.strip_scratch)
+
+    def _offer_body(self, cell: Cell, body: Body, error: BaseException | None, compiler: Any) -> None:
+        """Offer the statements of a `%%time`-like body, which has just been run by IPython itself."""
+        text = self.transform_cell(body.text)
+        try:
+            nodes: Sequence[ast.stmt] = ast.parse(text).body
+        except (SyntaxError, ValueError):
+            return  # it did not run either
+        if body.swallows:
+            for name in (name for node in nodes for name in bound_targets(node)):
+                cell.not_kept(name, "--no-raise-error hides whether it ran; leave that out")
+            return
+        if error is not None:
+            nodes = completed(nodes, error.__traceback__)
+        for statement in Source(text).statements(nodes):
+            cell.starting(statement.node)
+            cell.completed(_with_futures(statement, compiler))
+
+
+def _with_futures(statement: Statement, compiler: Any) -> Statement:
+    flags = getattr(compiler, "flags", 0)
+    futures = tuple(name for name, flag in _FUTURES.items() if flags & flag)
+    return replace(statement, futures=futures) if futures else statement

@@ -1,0 +1,83 @@
+"""What goes over the wire: the reading of `metadata.perdure` in a request, and the words both ends use.
+
+Standard library only: the client imports this file and nothing else of the kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeVar
+
+_E = TypeVar("_E", bound=Enum)
+
+VERSION = 1
+"""Of `metadata.perdure` in replies."""
+
+
+class RequestKind(Enum):
+    """Who asks (DESIGN §5): what is shown and when it is answered hangs on it."""
+
+    AGENT = "agent"
+    NOTEBOOK = "notebook"
+    CONSOLE = "console"
+
+
+class Notices(Enum):
+    """Which notices a cell shows."""
+
+    ALL = "all"
+    PROBLEMS = "problems"  # so that a notebook's outputs stay the same from run to run
+    NONE = "none"
+
+
+DEFAULT_NOTICES = {
+    RequestKind.AGENT: Notices.ALL,
+    RequestKind.NOTEBOOK: Notices.PROBLEMS,
+    RequestKind.CONSOLE: Notices.ALL,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What an execute request says beside its code."""
+
+    kind: RequestKind
+    notices: Notices
+    notebook: str | None = None
+    keeps: bool = True
+
+
+def read_request(
+    metadata: Mapping[str, object],
+    *,
+    allow_stdin: bool,
+    silent: bool,
+    store_history: bool,
+    defaults: Mapping[RequestKind, Notices] = DEFAULT_NOTICES,
+) -> Request:
+    """The request as its metadata and content tell; a key that is missing or of a wrong form counts as not given.
+
+    Front ends use silent requests, and ones that stay out of the history, to look into the namespace: those keep
+    nothing, unless the request speaks to perdure itself.
+    """
+    said = metadata.get("perdure")
+    ours: Mapping[str, object] = said if isinstance(said, Mapping) else {}
+    kind = _member(RequestKind, ours.get("kind")) or _guess(metadata, allow_stdin)
+    notebook = ours.get("notebook")
+    return Request(
+        kind=kind,
+        notices=_member(Notices, ours.get("notices")) or defaults[kind],
+        notebook=notebook if isinstance(notebook, str) and notebook else None,
+        keeps=not silent and (store_history or "kind" in ours),
+    )
+
+
+def _guess(metadata: Mapping[str, object], allow_stdin: bool) -> RequestKind:
+    # nbclient and nbval send no cellId, but nobody is there to type either.
+    return RequestKind.NOTEBOOK if metadata.get("cellId") or not allow_stdin else RequestKind.CONSOLE
+
+
+def _member(kinds: type[_E], value: object) -> _E | None:
+    return next((member for member in kinds if member.value == value), None)

@@ -1,0 +1,173 @@
+"""What one kernel has to work with: its layer, or the reason it has none, and the cells it runs.
+
+Owns how a kernel comes by its layer: mode, place, trust, boot. Knows no IPython: the namespace is a mapping.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, MutableMapping
+from contextlib import AbstractContextManager, nullcontext
+from contextvars import ContextVar
+from pathlib import Path
+
+from perdure.layer.disk import RealDisk
+from perdure.layer.errors import LayerError
+from perdure.layer.events import EventLog
+from perdure.layer.git import FALLBACK, git_identity
+from perdure.layer.opening import Absent, Ready, Untrusted, open_layer
+from perdure.layer.place import MODE_VARIABLE, Homes, Mode, Place, choose, layer_name, read_mode, remembered_name
+from perdure.layer.plan import Context
+from perdure.layer.room import Layer
+from perdure.layer.session import session_id
+from perdure.layer.source import Source
+from perdure.layer.trust import TrustRecord
+
+from .cell import Cell
+from .wire import Request
+
+_NOTEBOOK_VARIABLE = "JPY_SESSION_NAME"  # what jupyter_server tells the kernels it starts
+_SHOWN = 3  # files named in a notice before the rest is only counted
+
+
+class Workspace:
+    """The state of one kernel process beside the user's namespace."""
+
+    def __init__(
+        self,
+        namespace: MutableMapping[str, object],
+        *,
+        ambient: Mapping[str, object],
+        environ: Mapping[str, str] | None = None,
+        layer: str | None = None,
+        mode: str | None = None,
+    ) -> None:
+        """`ambient` is what any kernel has in its namespace; `layer` and `mode` are what the config says, if it does."""
+        self._environ = dict(os.environ) if environ is None else environ
+        self._namespace = namespace
+        self._ambient = ambient
+        self._configured = layer
+        self.mode, unknown_mode = read_mode(self._environ.get(MODE_VARIABLE), mode)
+        self.session = session_id(self._environ)
+        self.cell: ContextVar[Cell | None] = ContextVar("perdure_cell", default=None)  # the one this context runs
+        self.layer: Layer | None = None
+        self.place: Place | None = None
+        self.trouble: str | None = None  # why there is no layer although one was wanted
+        self._told: list[str] = [f"[layer: {unknown_mode}]"] if unknown_mode else []  # for the next cell to show
+
+    def boot(self, around: AbstractContextManager[object] | None = None) -> None:
+        """Open the layer and load it; `around` is in force while its definitions run. Raises nothing.
+
+        Whatever goes wrong becomes a notice of the first cell: the kernel starts and cells run.
+        """
+        if self.mode is Mode.OFF:
+            return
+        try:
+            self._open()
+            if self.layer is not None:
+                with around or nullcontext():
+                    self.layer.boot()
+                self._tell_of_boot(self.layer)
+        except LayerError as error:
+            self._do_without(str(error))
+
+    def open_cell(self, request: Request, code: str, count: int | None) -> Cell:
+        """A cell that is about to run; `count` is the number of its In, None where it has none."""
+        keeps = self.layer is not None and self.mode is Mode.ON and request.keeps
+        told, self._told = (tuple(self._told), []) if request.keeps else ((), self._told)
+        context = Context(
+            self.session,
+            count,
+            request.notebook or self._environ.get(_NOTEBOOK_VARIABLE),
+            Source(code).leading_comment() if keeps else "",
+        )
+        return Cell(self.layer.run() if self.layer is not None and keeps else None, context, told)
+
+    def trust(self) -> str:
+        """Accept the folder of an untrusted layer and load it; what came of it, as a sentence.
+
+        Raises:
+            LayerError: the acceptance could not be remembered, or the layer cannot be used after all.
+        """
+        if self.layer is not None or self.place is None:
+            return "There is nothing to trust: " + self.summary() + "."
+        TrustRecord(Homes.of_user().state, RealDisk()).accept(self.place.path)
+        self.trouble = None
+        self.boot()
+        return self.summary() + "."
+
+    def summary(self) -> str:
+        """One line on the layer, as the banner shows it."""
+        if self.mode is Mode.OFF:
+            return "perdure keeps and loads nothing (PERDURE_MODE=off)"
+        if self.layer is None:
+            return f"perdure has no layer: {self.trouble or 'none was made yet, and nothing may be written'}"
+        count = len(self.layer.definitions)
+        parts = [f"{count} definition{'s'[: count != 1]}"]
+        if skipped := len(self.layer.report.skipped):
+            parts.append(f"{skipped} skipped")
+        if self.mode is Mode.READONLY:
+            parts.append("nothing is kept (read-only)")
+        return f"perdure layer {self.layer.root}: {', '.join(parts)}; %cells lists them"
+
+    def _open(self) -> None:
+        homes = Homes.of_user()
+        disk = RealDisk()
+        known = git_identity()
+        name = self._environ.get("USER")
+
+        def personal() -> str:
+            return remembered_name(homes, disk, lambda: layer_name(known.name if known else None, name))
+
+        self.place = choose(self._environ, self._configured, homes, personal, cwd=Path.cwd())
+        opening = open_layer(self.place, homes, author=known or FALLBACK, disk=disk, make=self.mode is Mode.ON)
+        match opening:
+            case Untrusted(place, files):
+                self.place = place
+                some = f" with {len(files)} definition{'s'[: len(files) != 1]}"
+                self._do_without(f"{place.path}{some} is not trusted; look at it, then %layer trust loads it")
+            case Ready(store, place, made):
+                self.place = place
+                events = EventLog(homes.events(place.name), self.session, disk)
+                self.layer = Layer(store, place.path, self._namespace, events, ambient=self._ambient)
+                if made and known is None:
+                    self._told.append(
+                        "[layer: git knows no name for you, so commits are by perdure <perdure@localhost>; "
+                        "`git config --global user.name` and user.email change that]"
+                    )
+            case Absent():
+                pass
+
+    def _do_without(self, why: str) -> None:
+        self.layer = None
+        self.trouble = why
+        self._told.append(f"[layer: nothing is kept or loaded; {why}]")
+
+    def _tell_of_boot(self, layer: Layer) -> None:
+        report = layer.report
+        for skipped in report.skipped:
+            self._told.append(f"[layer: skipped {skipped.path}: {skipped.reason}]")
+        if report.skipped:
+            self._told.append("[layer: mend a skipped file or run its definition again; all else is loaded]")
+        for item in report.loaded:
+            if item.lazy is not None:
+                key = item.definition.key
+                self._told.append(f"[layer: {key} loaded with its annotations as text; {item.lazy} is not defined]")
+        if report.output.strip():
+            self._told.append(f"[layer: loading printed:\n{report.output.rstrip()}]")
+        if self.mode is Mode.ON:
+            if report.skipped:
+                try:
+                    layer.record_skipped()
+                except LayerError as error:
+                    self._told.append(f"[layer: what was skipped is not on record: {error}]")
+            self._tell_of_dirt(layer)
+
+    def _tell_of_dirt(self, layer: Layer) -> None:
+        dirt = layer.dirt()
+        if paths := [*dirt.changed, *dirt.unknown]:
+            named = ", ".join(paths[:_SHOWN]) + (f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else "")
+            self._told.append(
+                f"[layer: changed outside perdure and not committed: {named}; "
+                f"the files are loaded as they are, `git -C {layer.root} commit` keeps the change]"
+            )
