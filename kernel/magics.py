@@ -36,13 +36,13 @@ def cells(workspace: Workspace) -> str:
             lines.append(f"  {kind.folder}: {', '.join(keys)}")
     if not layer.definitions:
         lines.append("  no definitions yet")
-    for skipped in layer.report.skipped:
-        lines.append(f"  skipped {skipped.path}: {skipped.reason}")
-    for key, names in layer.unresolved():
-        lines.append(f"  unresolved: {key} needs {', '.join(names)}")
-    for item in layer.report.loaded:
-        if item.lazy is not None:
-            lines.append(f"  {item.definition.key} loaded with its annotations as text: {item.lazy} is not defined")
+    lines += [f"  skipped {skipped.path}: {skipped.reason}" for skipped in layer.report.skipped]
+    lines += [f"  unresolved: {key} needs {', '.join(names)}" for key, names in layer.unresolved()]
+    lines += [
+        f"  {item.definition.key} loaded with its annotations as text: {item.lazy} is not defined"
+        for item in layer.report.loaded
+        if item.lazy is not None
+    ]
     return "\n".join(lines)
 
 

@@ -42,7 +42,7 @@ class Workspace:
         layer: str | None = None,
         mode: str | None = None,
     ) -> None:
-        """`ambient` is what any kernel has in its namespace; `layer` and `mode` are what the config says, if it does."""
+        """`ambient` is what any kernel has in its namespace; `layer` and `mode` are what the config says."""
         self._environ = dict(os.environ) if environ is None else environ
         self._namespace = namespace
         self._ambient = ambient

@@ -172,7 +172,7 @@ class Boot:
                 self._imports.note(entries_of(node, self._modules))
         return None
 
-    def _may_come(self, name: str) -> bool:
+    def _may_come(self, name: str | None) -> bool:
         """Whether a file not loaded yet gives `name`."""
         return any(
             name in file.definition.gives and path not in self._loaded and path not in self._skipped

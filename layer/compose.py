@@ -142,5 +142,3 @@ def _is_same(known: Definition, made: Definition) -> bool:
         # A need that went away stays in the header, harmlessly; a new one has to be written down.
         and set(made.needs) <= set(known.needs)
     )
-
-

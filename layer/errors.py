@@ -42,7 +42,10 @@ class StoreBusy(LayerError):
     """Another program holds the lock at `path` and kept it for `seconds`."""
 
     def __init__(self, path: Path, seconds: float) -> None:
-        super().__init__(f"{path} has been held by another program for {seconds:g} s; end that, or remove the file, and run the cell again")
+        super().__init__(
+            f"{path} has been held by another program for {seconds:g} s; "
+            "end that, or remove the file, and run the cell again"
+        )
         self.path = path
         self.seconds = seconds
 

@@ -5,8 +5,8 @@ in the user's namespace under its file's path, so that tracebacks and `inspect` 
 """
 
 from __future__ import annotations
-
 import __future__
+
 import ast
 from collections.abc import MutableMapping
 from dataclasses import dataclass

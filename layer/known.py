@@ -17,8 +17,8 @@ PURE_MODULES = frozenset("math cmath operator itertools statistics colorsys unic
 PURE_CALLS = frozenset(
     _paths(
         "builtins",
-        "abs all any ascii bin bool bytearray bytes chr complex dict divmod enumerate filter float format frozenset hex "
-        "int isinstance issubclass len list map max memoryview min object oct ord pow range repr reversed round set "
+        "abs all any ascii bin bool bytearray bytes chr complex dict divmod enumerate filter float format frozenset "
+        "hex int isinstance issubclass len list map max memoryview min object oct ord pow range repr reversed round set "
         "slice sorted str sum tuple type zip dict.fromkeys str.maketrans bytes.fromhex int.from_bytes float.fromhex",
     )
     | _paths("re", "compile escape RegexFlag")
@@ -46,12 +46,13 @@ PURE_CALLS = frozenset(
         "numpy",
         "array asarray arange linspace logspace geomspace zeros ones full eye identity diag dtype float16 float32 "
         "float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool_ complex128 datetime64 timedelta64 radians "
-        "deg2rad rad2deg sqrt exp log log2 log10 sin cos tan pi abs sum mean cumsum concatenate stack reshape finfo iinfo",
+        "deg2rad rad2deg sqrt exp log log2 log10 sin cos tan pi abs sum mean cumsum concatenate stack reshape "
+        "finfo iinfo",
     )
     | _paths(
         "pandas",
-        "Timestamp Timedelta Period Interval Index Series DataFrame Categorical CategoricalDtype date_range to_datetime "
-        "to_timedelta timedelta_range period_range DateOffset",
+        "Timestamp Timedelta Period Interval Index Series DataFrame Categorical CategoricalDtype DateOffset "
+        "date_range to_datetime to_timedelta timedelta_range period_range",
     )
 )
 

@@ -31,7 +31,9 @@ def load_order(files: Iterable[Loadable]) -> list[RelPath]:
     for file in by_path.values():
         for name in file.gives:
             givers.setdefault(name, []).append(file)
-    named = {path: _paths(file.reads.load | file.reads.annotation | {*file.after}, givers) for path, file in by_path.items()}
+    named = {
+        path: _paths(file.reads.load | file.reads.annotation | {*file.after}, givers) for path, file in by_path.items()
+    }
     called = {path: _called_in_loading(file, givers) for path, file in by_path.items()}
     order = _sorted({path: (named[path] | called[path]) - {path} for path in by_path})
     # What is called on the way is a guess and may close a circle; what is named is not.

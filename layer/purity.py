@@ -65,7 +65,9 @@ class _Looker:
             case ast.Lambda():
                 return self._all((*node.args.defaults, *node.args.kw_defaults), local)
             case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
-                targets = bound_names([ast.For(generator.target, generator.iter, [], []) for generator in node.generators])
+                targets = bound_names(
+                    [ast.For(generator.target, generator.iter, [], []) for generator in node.generators]
+                )
                 return self._all(ast.iter_child_nodes(node), local | targets)
             case ast.Await() | ast.Yield() | ast.YieldFrom():
                 return "it awaits or yields"

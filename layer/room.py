@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import sys
 import threading
-from collections import ChainMap
 from collections.abc import Iterable, Mapping, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -256,15 +255,20 @@ class Run:
         plain = layer._view(layer._table.by_name).origin(name)
         if known := getattr(plain, "plain", None):
             return known.statement  # type: ignore[no-any-return]  # Variable.plain is a Plain
-        try:
-            text = f"{name} = {namespace[name]!r}"
-            node = ast.parse(text).body[0]
-            same = ast.literal_eval(node.value) == namespace[name]  # type: ignore[attr-defined]
-        except Exception:  # a repr of the user's may be anything
-            same = False
-        if not same:
+        text = _assignment(name, namespace[name])
+        if text is None:
             return NotKept(name, "its value cannot be written as source; define it by a statement that can run again")
-        return next(Source(text).statements([node]))
+        return next(Source(text).statements(ast.parse(text).body))
+
+
+def _assignment(name: str, value: object) -> str | None:
+    """`name = …` as source that gives an equal value; None where there is none."""
+    try:
+        written = repr(value)
+        same = ast.literal_eval(written) == value
+    except Exception:  # a repr or __eq__ of the user's may do anything
+        return None
+    return f"{name} = {written}" if same is True else None
 
 
 def _apply(edit: Kept | Forgotten, table: Table) -> None:

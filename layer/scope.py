@@ -75,8 +75,6 @@ class _Scope:
         return True
 
 
-
-
 class _Reader:
     def __init__(self) -> None:
         self.found: dict[_When, set[str]] = {when: set() for when in _When}
@@ -141,8 +139,8 @@ class _Reader:
             chain.append(root.attr)
             root = root.value
         if not isinstance(root, ast.Name):
-            return self.run(root, scope, when)
-        if self._read(root.id, scope, when):
+            self.run(root, scope, when)
+        elif self._read(root.id, scope, when):
             dotted = root.id
             for attribute in reversed(chain):
                 dotted = f"{dotted}.{attribute}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from ipykernel.kernelapp import IPKernelApp
 from traitlets import Type
@@ -14,8 +14,8 @@ class PerdureApp(IPKernelApp):
     """ipykernel's application with perdure's kernel in it; its config files and flags are ipykernel's."""
 
     name = "perdure-kernel"
-    kernel_class = Type(PerdureKernel, klass="ipykernel.kernelbase.Kernel").tag(config=True)
-    classes = [*IPKernelApp.classes, PerdureKernel]
+    kernel_class: Any = Type(PerdureKernel, klass="ipykernel.kernelbase.Kernel").tag(config=True)
+    classes: ClassVar = [*IPKernelApp.classes, PerdureKernel]
 
     def initialize(self, argv: Any = None) -> None:
         """Overrides IPKernelApp.initialize, to load the layer last: after startup files, extensions and exec_lines."""

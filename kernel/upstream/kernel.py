@@ -7,8 +7,8 @@ import sys
 from contextvars import ContextVar
 from typing import Any
 
-from IPython.display import display
 from ipykernel.ipkernel import IPythonKernel
+from IPython.display import display
 from traitlets import Enum, Type, Unicode
 
 from perdure import __version__
@@ -48,7 +48,7 @@ class PerdureKernel(IPythonKernel):
 
     def boot(self) -> None:
         """Open and load the layer. Called by the app when the namespace is as any kernel's is before its first cell."""
-        shell = self.shell
+        shell: Any = self.shell
         self.workspace = Workspace(
             shell.user_ns,
             # The first two are builtins while a cell runs.
@@ -87,7 +87,8 @@ class PerdureKernel(IPythonKernel):
             store_history=bool(store_history),
             defaults=self._default_notices(),
         )
-        count = self.shell.execution_count if store_history and not silent else None
+        shell: Any = self.shell
+        count = shell.execution_count if store_history and not silent else None
         cell = self.workspace.open_cell(request, code, count)
         token = self.workspace.cell.set(cell)
         try:
@@ -112,7 +113,8 @@ class PerdureKernel(IPythonKernel):
     def do_history(self, *args: Any, **kwargs: Any) -> Any:
         """Overrides IPythonKernel.do_history: of a range of this session stock answers 0 for its number."""
         content = super().do_history(*args, **kwargs)
-        manager = self.shell.history_manager
+        shell: Any = self.shell
+        manager = shell.history_manager
         if manager is not None:
             number = manager.session_number
             content["history"] = [(session or number, *rest) for session, *rest in content["history"]]

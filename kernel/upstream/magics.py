@@ -16,11 +16,15 @@ class PerdureMagics(Magics):
 
     @property
     def _workspace(self) -> Workspace:
-        workspace: Workspace = self.shell.workspace
+        workspace: Workspace = self._shell.workspace
         return workspace
 
+    @property
+    def _shell(self) -> Any:  # a PerdureShell, which imports this file
+        return self.shell
+
     @line_magic
-    def cells(self, line: str) -> None:
+    def cells(self, _line: str) -> None:
         """List what the layer holds, what was skipped at boot and why, and what is unresolved."""
         print(magics.cells(self._workspace))
 
@@ -36,7 +40,7 @@ class PerdureMagics(Magics):
             print(said)
 
     @cell_magic
-    def scratch(self, line: str, cell: str) -> Any:
+    def scratch(self, _line: str, cell: str) -> Any:
         """Run the cell and keep nothing of it."""
         # Only code that calls the magic comes here: of a cell that begins with it, the shell strips the line.
-        return self.shell.run_cell(f"%%scratch\n{cell}").result
+        return self._shell.run_cell(f"%%scratch\n{cell}").result

@@ -1,8 +1,8 @@
 """The shell: IPython's, with the cell's statements offered to the layer one by one as they complete."""
 
 from __future__ import annotations
-
 import __future__
+
 import ast
 from collections.abc import Sequence
 from dataclasses import replace
