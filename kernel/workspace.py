@@ -5,6 +5,7 @@ Owns how a kernel comes by its layer: mode, place, trust, boot. Knows no IPython
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping, MutableMapping
 from contextlib import AbstractContextManager, nullcontext
@@ -24,7 +25,9 @@ from perdure.layer.source import Source
 from perdure.layer.trust import TrustRecord
 
 from .cell import Cell
-from .wire import Request
+from .wire import Notices, Request
+
+_log = logging.getLogger(__name__)
 
 _NOTEBOOK_VARIABLE = "JPY_SESSION_NAME"  # what jupyter_server tells the kernels it starts
 _SHOWN = 3  # files named in a notice before the rest is only counted
@@ -70,11 +73,18 @@ class Workspace:
                 self._tell_of_boot(self.layer)
         except LayerError as error:
             self._do_without(str(error))
+        except Exception as error:  # a mistake of ours must not cost the kernel
+            _log.exception("perdure could not open its layer")
+            self._do_without(
+                f"perdure itself failed ({type(error).__name__}: {error}); the kernel's log has the details"
+            )
 
     def open_cell(self, request: Request, code: str, count: int | None) -> Cell:
         """A cell that is about to run; `count` is the number of its In, None where it has none."""
         keeps = self.layer is not None and self.mode is Mode.ON and request.keeps
-        told, self._told = (tuple(self._told), []) if request.keeps else ((), self._told)
+        told: tuple[str, ...] = ()
+        if request.keeps and request.notices is not Notices.NONE:
+            told, self._told = tuple(self._told), []
         context = Context(
             self.session,
             count,

@@ -31,6 +31,7 @@ class Skipped:
 
     path: RelPath
     reason: str
+    names: tuple[str, ...]  # what it would have given, as far as that can be told
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ class Boot:
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
             self._load()
         loaded = tuple(self._with_unresolved(item) for item in self._loaded.values())
-        skipped = tuple(Skipped(path, reason) for path, reason in sorted(self._skipped.items()))
+        skipped = tuple(Skipped(path, reason, self._names(path)) for path, reason in sorted(self._skipped.items()))
         return BootReport(loaded, skipped, printed.getvalue())
 
     def _read(self, files: Mapping[RelPath, bytes]) -> Iterable[tuple[RelPath, _File]]:
@@ -111,7 +112,7 @@ class Boot:
         """
         there = set(dir(builtins)) | self._image.namespace.keys()
         for path in self._skipped:  # its names are gone for another reason, which is told
-            there.add(unquote(path.rpartition("/")[2].removesuffix(".py").partition("~")[0]))
+            there.update(self._names(path))
         for file in self._files.values():
             # What a file imports is there for all: they share one namespace, as cells do.
             there |= bound_names(file.tree.body)
@@ -189,6 +190,11 @@ class Boot:
         there: Collection[str] = self._image.namespace
         missing = tuple(name for name in item.definition.needs if name not in there and not hasattr(builtins, name))
         return Loaded(item.definition, item.path, missing, item.lazy)
+
+    def _names(self, path: RelPath) -> tuple[str, ...]:
+        if path in self._files:
+            return self._files[path].definition.gives
+        return (unquote(path.rpartition("/")[2].removesuffix(".py").partition("~")[0]),)
 
     def _skip(self, path: RelPath, reason: str) -> None:
         # The file stays among the read ones: its names tell others why they cannot load.

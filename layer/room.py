@@ -9,13 +9,13 @@ import ast
 import sys
 import threading
 from collections.abc import Iterable, Mapping, MutableMapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 
 from .boot import Boot, BootReport
 from .decide import decide
-from .definition import Definition, Key
+from .definition import Definition, Key, RelPath
 from .errors import LayerError, StoreFault, UnknownDefinition
 from .events import EventLog, EventName
 from .imports import ImportRecord, entries_of
@@ -25,7 +25,7 @@ from .outcome import Forgotten, Kept, NotKept, Outcome
 from .plan import Context, Entry, Table, step
 from .scope import bound_names
 from .source import Source, Statement, bound_targets
-from .store import Dirt, Store
+from .store import Dirt, Remove, Store
 from .view import Plain, View
 
 
@@ -165,8 +165,11 @@ class Layer:
             kept = [definition.key for edit in edits for definition in _definitions(edit)]
             forgot = [Key(edit.name) for edit in edits if isinstance(edit, Forgotten)]
             plan = step(self._table, table, [key for key in kept if key in table.entries], forgot, context)
-            commit = self._store.commit(plan.changes, plan.message) if plan.changes else None
+            replaced = self._skipped_files_of(plan.kept, table)
+            changes = (*plan.changes, *map(Remove, replaced))
+            commit = self._store.commit(changes, plan.message) if changes else None
             self._table = table
+            self._mended(plan.kept)
             for edit in edits:
                 for definition in _definitions(edit):
                     self.image.install(definition, InPlace())
@@ -183,6 +186,17 @@ class Layer:
             except StoreFault as fault:
                 return [f"kept, but not on record: {fault}"]
             return []
+
+    def _skipped_files_of(self, keys: Iterable[Key], table: Table) -> list[RelPath]:
+        """Files that were skipped at boot and whose names now have another: left, they would come back."""
+        kept = set(keys)
+        return [s.path for s in self.report.skipped if kept.issuperset(s.names) and table.at(s.path) is None]
+
+    def _mended(self, keys: Iterable[Key]) -> None:
+        kept = set(keys)
+        left = tuple(skipped for skipped in self.report.skipped if not kept.issuperset(skipped.names))
+        if len(left) < len(self.report.skipped):
+            self.report = replace(self.report, skipped=left)
 
 
 class Run:

@@ -35,8 +35,12 @@ class Source:
         """The statements `nodes`, which were parsed from this text, in order."""
         above = 0  # the last line that belongs to an earlier statement
         for node in nodes:
-            yield Statement(node, _decode(self._text_of(node, above)), futures)
-            above = node.end_lineno or node.lineno
+            try:
+                text = _decode(self._text_of(node, above))
+                above = node.end_lineno or node.lineno
+            except (AttributeError, IndexError):
+                text = ast.unparse(node)  # made by an AST transformer of the user's: it stands nowhere
+            yield Statement(node, text, futures)
 
     def segment(self, node: ast.stmt) -> str:
         """The node's own text, without comments around it."""

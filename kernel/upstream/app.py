@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from ipykernel.kernelapp import IPKernelApp
 from traitlets import Type
@@ -15,7 +15,7 @@ class PerdureApp(IPKernelApp):
 
     name = "perdure-kernel"
     kernel_class: Any = Type(PerdureKernel, klass="ipykernel.kernelbase.Kernel").tag(config=True)
-    classes: ClassVar = [*IPKernelApp.classes, PerdureKernel]
+    classes = [*IPKernelApp.classes, PerdureKernel]  # noqa: RUF012  # as the base class has it
 
     def initialize(self, argv: Any = None) -> None:
         """Overrides IPKernelApp.initialize, to load the layer last: after startup files, extensions and exec_lines."""

@@ -16,6 +16,7 @@ from perdure.kernel import current
 from perdure.kernel.report import Report
 from perdure.kernel.wire import DEFAULT_NOTICES, Notices, Request, RequestKind, read_request
 from perdure.kernel.workspace import Workspace
+from perdure.layer.place import Mode
 
 from .shell import PerdureShell
 
@@ -98,7 +99,8 @@ class PerdureKernel(IPythonKernel):
         finally:
             self.workspace.cell.reset(token)
             report = cell.finish()
-        self._show(report, request)
+        if request.keeps and self.workspace.mode is not Mode.OFF:
+            self._show(report, request)
         self._reply.set(report.metadata(self.workspace.session))
         return reply
 
