@@ -26,8 +26,11 @@ demo: $(VENV)/.has-demo  ## set up and run the tour: a notebook, a killed kernel
 test: $(VENV)/.has-test  ## set up and run every test; ARGS="-k name" is passed to pytest
 	$(BIN)/pytest $(ARGS)
 
-test-all: test  ## also with every other CPython from 3.11 on that is on PATH or in pyenv
-	@seen=" $$($(BIN)/python -c '$(FITS)') "; failed=; \
+test-all: $(VENV)/.made  ## every test with each CPython from 3.11 on that is on PATH or in pyenv
+	@first=$$($(BIN)/python -c '$(FITS)') || exit 1; \
+	seen=" $$first "; failed=; \
+	echo "== Python $$first"; \
+	$(MAKE) test || failed=" $$first"; \
 	for python in $(NAMES) "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/*/bin/python3; do \
 	    version=$$("$$python" -c '$(FITS)' 2>/dev/null) || continue; \
 	    case "$$seen" in *" $$version "*) continue;; esac; \
@@ -44,11 +47,12 @@ console: $(VENV)/.has-console  ## open the kernel in a terminal
 lab: $(VENV)/.has-lab  ## open JupyterLab, where new notebooks use the kernel
 	$(BIN)/jupyter lab --MultiKernelManager.default_kernel_name=perdure $(ARGS)
 
-check: $(VENV)/.has-test $(VENV)/.has-dev  ## lint, format, types, import rules
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports
+check: $(VENV)/.has-test $(VENV)/.has-dev  ## lint, format, types, import rules; all of them, whatever fails
+	@failed=; \
+	for checker in "ruff check ." "ruff format --check ." "mypy" "lint-imports"; do \
+	    echo "== $$checker"; $(BIN)/$$checker || failed="$$failed [$$checker]"; \
+	done; \
+	test -z "$$failed" || { echo "== failed:$$failed" >&2; exit 1; }
 
 bench: $(VENV)/.has-test  ## measure against the budgets
 	@for script in bench/[!_]*.py; do \

@@ -43,9 +43,16 @@ def test_changed_requirements_are_installed(ready: Path, changed: str) -> None:
     assert "pip install" in dry_run("-W", changed, "test", f"VENV={ready}")
 
 
-def test_check_runs_every_checker(ready: Path) -> None:
-    commands = [line.removeprefix(f"{ready}/bin/") for line in dry_run("check", f"VENV={ready}").splitlines()]
-    assert commands == ["ruff check .", "ruff format --check .", "mypy", "lint-imports"]
+def test_check_runs_every_checker_whatever_fails(ready: Path) -> None:
+    commands = {"ruff": "exit 1", "mypy": "exit 0", "lint-imports": "exit 1"}
+    (ready / "bin").mkdir()
+    for name, what in commands.items():
+        (ready / "bin" / name).write_text(f"#!/bin/sh\n{what}\n", encoding="utf-8")
+        (ready / "bin" / name).chmod(0o755)
+    done = run(MAKE, "check", f"VENV={ready}", cwd=ROOT, check=False)
+    assert done.returncode != 0
+    assert done.stdout.splitlines()[:4] == ["== ruff check .", "== ruff format --check .", "== mypy", "== lint-imports"]
+    assert "== failed: [ruff check .] [ruff format --check .] [lint-imports]" in done.stderr
 
 
 def test_no_python_is_said_clearly(tmp_path: Path) -> None:

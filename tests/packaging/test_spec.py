@@ -24,6 +24,8 @@ def own_jupyter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A user's Jupyter folder that is not the developer's."""
     folder = tmp_path / "jupyter"
     monkeypatch.setenv("JUPYTER_DATA_DIR", str(folder))
+    # In a virtual environment Jupyter would look there first, and find the kernelspec that make put there.
+    monkeypatch.setenv("JUPYTER_PREFER_ENV_PATH", "0")
     return folder
 
 
