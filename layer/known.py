@@ -19,7 +19,8 @@ PURE_CALLS = frozenset(
         "builtins",
         "abs all any ascii bin bool bytearray bytes chr complex dict divmod enumerate filter float format frozenset "
         "hex int isinstance issubclass len list map max memoryview min object oct ord pow range repr reversed round "
-        "set slice sorted str sum tuple type zip dict.fromkeys str.maketrans bytes.fromhex int.from_bytes float.fromhex",
+        "set slice sorted str sum tuple type zip dict.fromkeys str.maketrans bytes.fromhex int.from_bytes "
+        "float.fromhex",
     )
     | _paths("re", "compile escape RegexFlag")
     | _paths("pathlib", "Path PurePath PosixPath PurePosixPath PureWindowsPath")
