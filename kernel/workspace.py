@@ -56,7 +56,10 @@ class Workspace:
         self.layer: Layer | None = None
         self.place: Place | None = None
         self.trouble: str | None = None  # why there is no layer although one was wanted
-        self._told: list[str] = [f"[layer: {unknown_mode}]"] if unknown_mode else []  # for the next cell to show
+        self._problems: list[str] = []  # what the next cell is to tell
+        self._news: list[str] = []  # what the next cell that shows all notices is to tell
+        if unknown_mode:
+            self._problems.append(f"[layer: {unknown_mode}]")
 
     def boot(self, around: AbstractContextManager[object] | None = None) -> None:
         """Open the layer and load it; `around` is in force while its definitions run. Raises nothing.
@@ -82,16 +85,18 @@ class Workspace:
     def open_cell(self, request: Request, code: str, count: int | None) -> Cell:
         """A cell that is about to run; `count` is the number of its In, None where it has none."""
         keeps = self.layer is not None and self.mode is Mode.ON and request.keeps
-        told: tuple[str, ...] = ()
+        told: list[str] = []
         if request.keeps and request.notices is not Notices.NONE:
-            told, self._told = tuple(self._told), []
+            told, self._problems = self._problems, []
+        if request.keeps and request.notices is Notices.ALL:
+            told, self._news = [*self._news, *told], []
         context = Context(
             self.session,
             count,
             request.notebook or self._environ.get(_NOTEBOOK_VARIABLE),
             Source(code).leading_comment() if keeps else "",
         )
-        return Cell(self.layer.run() if self.layer is not None and keeps else None, context, told)
+        return Cell(self.layer.run() if self.layer is not None and keeps else None, context, tuple(told))
 
     def trust(self) -> str:
         """Accept the folder of an untrusted layer and load it; what came of it, as a sentence.
@@ -141,7 +146,7 @@ class Workspace:
                 events = EventLog(homes.events(place.name), self.session, disk)
                 self.layer = Layer(store, place.path, self._namespace, events, ambient=self._ambient)
                 if made and known is None:
-                    self._told.append(
+                    self._news.append(
                         "[layer: git knows no name for you, so commits are by perdure <perdure@localhost>; "
                         "`git config --global user.name` and user.email change that]"
                     )
@@ -151,33 +156,32 @@ class Workspace:
     def _do_without(self, why: str) -> None:
         self.layer = None
         self.trouble = why
-        self._told.append(f"[layer: nothing is kept or loaded; {why}]")
+        self._problems.append(f"[layer: nothing is kept or loaded; {why}]")
 
     def _tell_of_boot(self, layer: Layer) -> None:
         report = layer.report
         for skipped in report.skipped:
-            self._told.append(f"[layer: skipped {skipped.path}: {skipped.reason}]")
+            self._problems.append(f"[layer: skipped {skipped.path}: {skipped.reason}]")
         if report.skipped:
-            self._told.append("[layer: mend a skipped file or run its definition again; all else is loaded]")
+            self._problems.append("[layer: mend a skipped file or run its definition again; all else is loaded]")
         for item in report.loaded:
             if item.lazy is not None:
                 key = item.definition.key
-                self._told.append(f"[layer: {key} loaded with its annotations as text; {item.lazy} is not defined]")
+                self._problems.append(f"[layer: {key} loaded with its annotations as text; {item.lazy} is not defined]")
         if report.output.strip():
-            self._told.append(f"[layer: loading printed:\n{report.output.rstrip()}]")
+            self._news.append(f"[layer: loading printed:\n{report.output.rstrip()}]")
         if self.mode is Mode.ON:
-            if report.skipped:
-                try:
-                    layer.record_skipped()
-                except LayerError as error:
-                    self._told.append(f"[layer: what was skipped is not on record: {error}]")
-            self._tell_of_dirt(layer)
+            try:
+                self._tell_of_dirt(layer)
+                layer.record_skipped()
+            except LayerError as error:
+                self._problems.append(f"[layer: the state of the layer could not be told or recorded: {error}]")
 
     def _tell_of_dirt(self, layer: Layer) -> None:
         dirt = layer.dirt()
         if paths := [*dirt.changed, *dirt.unknown]:
             named = ", ".join(paths[:_SHOWN]) + (f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else "")
-            self._told.append(
+            self._problems.append(
                 f"[layer: changed outside perdure and not committed: {named}; "
                 f"the files are loaded as they are, `git -C {layer.root} commit` keeps the change]"
             )
