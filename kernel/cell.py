@@ -73,6 +73,7 @@ class Cell:
         """The cell has ended, well or not: commit what is left and report."""
         if self._run is not None:
             self._flush()
+            self._run = None  # a task that the cell left behind runs in its context still
         return self.report
 
     def _flush(self) -> None:

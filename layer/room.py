@@ -142,8 +142,6 @@ class Layer:
     def _see(self, statement: Statement) -> None:
         """Note what `statement` did beside defining: imports, and variables that may be needed later."""
         node = statement.node
-        if isinstance(node, ast.Expr) and not isinstance(node.value, ast.NamedExpr):
-            return
         self.imports.note(entries_of(node, self._modules))
         for name in bound_names([node]):
             self._plain.pop(name, None)
