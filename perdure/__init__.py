@@ -7,9 +7,8 @@ imported where they are used.
 
 from __future__ import annotations
 
-import typing as _typing
-
-if _typing.TYPE_CHECKING:
+TYPE_CHECKING = False  # type checkers take the name for true; importing typing would be too early here
+if TYPE_CHECKING:
     from perdure.layer.room import Location
 
 __version__ = "0.1.0"

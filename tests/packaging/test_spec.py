@@ -143,6 +143,7 @@ def test_the_kernel_does_not_start_where_it_cannot_run(monkeypatch: pytest.Monke
 
 
 def test_files_in_the_working_folder_are_not_taken_for_pythons_own(tmp_path: Path) -> None:
-    (tmp_path / "argparse.py").write_text("raise SystemExit('the decoy was imported')")
+    for name in ("argparse", "pathlib", "typing"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('the decoy was imported')")
     done = run(sys.executable, "-m", "perdure.kernel", "install", "--help", cwd=tmp_path)
     assert done.stdout.startswith("usage: python -m perdure.kernel install")
