@@ -1,0 +1,493 @@
+"""Kernels as a front end has them: real processes, real sockets, and every message of a request collected.
+
+A request is over when its reply and its idle status are both there. Both are matched by parent id, so that what another
+request left behind never counts. Nothing sleeps: each wait is for a message or for an exit, and when patience runs out
+the failure says what was seen until then.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import zmq
+from jupyter_client.blocking.client import BlockingKernelClient
+from jupyter_client.connect import write_connection_file
+
+Message: TypeAlias = dict[str, Any]
+
+PERDURE = ("-m", "perdure.kernel")
+STOCK = ("-m", "ipykernel_launcher")
+
+PATIENCE = 90.0  # seconds; only a kernel that hangs makes a test wait that long
+_LOOK = 0.2  # seconds between looks at whether the kernel still lives
+
+# Settings of whoever runs the tests that would reach into a kernel.
+_FOREIGN = ("PERDURE_", "JUPYTER", "JPY_", "IPYTHON", "GIT_", "XDG_", "PYTHON", "MPL", "EMAIL", "COV_", "PYTEST")
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One commit of a layer."""
+
+    subject: str
+    body: str
+    trailers: dict[str, str]
+    author: str
+
+
+class Home:
+    """A user's folders, all of them below one temporary folder, and the layer in them."""
+
+    def __init__(self, root: Path, *, identity: bool = True) -> None:
+        self.root = root
+        self.work = root / "work"
+        self.layer = root / "layer"
+        self.state = root / "state"
+        self.ipython = root / "ipython"
+        for folder in (self.work, root / "home"):
+            folder.mkdir(parents=True, exist_ok=True)
+        config = root / "gitconfig"
+        config.write_text("[user]\n\tname = Ada Lovelace\n\temail = ada@example.org\n" if identity else "")
+        self.environ = {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)} | {
+            "HOME": str(root / "home"),
+            "XDG_DATA_HOME": str(root / "data"),
+            "XDG_STATE_HOME": str(self.state),
+            "XDG_CACHE_HOME": str(root / "cache"),
+            "XDG_CONFIG_HOME": str(root / "config"),
+            "IPYTHONDIR": str(self.ipython),
+            "JUPYTER_CONFIG_DIR": str(root / "jupyter-config"),
+            "JUPYTER_DATA_DIR": str(root / "jupyter-data"),
+            "JUPYTER_RUNTIME_DIR": str(root / "jupyter-runtime"),
+            "GIT_CONFIG_GLOBAL": str(config),
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "PERDURE_LAYER": str(self.layer),
+        }
+
+    def git(self, *words: str | Path) -> str:
+        """What a git command says in the layer's folder."""
+        done = subprocess.run(
+            ["git", *words], cwd=self.layer, env=self.environ, text=True, capture_output=True, check=False
+        )
+        assert done.returncode == 0, f"git {' '.join(map(str, words))}: {done.stdout}{done.stderr}"
+        return done.stdout
+
+    def log(self, *paths: str) -> list[Commit]:
+        """The layer's commits, newest first, without the one that made it; those of `paths` if any are given."""
+        if not (self.layer / ".git").exists():
+            return []
+        shape = "%s%x1f%b%x1f%an <%ae>%x1e"
+        commits = []
+        for record in self.git("log", f"--format={shape}", "--", *paths).split("\x1e"):
+            if not record.strip():
+                continue
+            subject, body, author = record.strip("\n").split("\x1f")
+            lines = body.strip().split("\n\n")
+            trailers = dict(line.split(": ", 1) for line in lines[-1].splitlines() if ": " in line)
+            commits.append(Commit(subject, "\n\n".join(lines[:-1]), trailers, author))
+        return [commit for commit in commits if commit.subject != "new layer"]
+
+    def files(self) -> dict[str, str]:
+        """Every definition file, path → text."""
+        kinds = ("functions", "classes", "values")
+        found = (path for kind in kinds for path in (self.layer / kind).rglob("*.py"))
+        return {path.relative_to(self.layer).as_posix(): path.read_bytes().decode() for path in sorted(found)}
+
+    def status(self) -> str:
+        """What `git status` lists."""
+        return self.git("status", "--porcelain", "--untracked-files=all")
+
+    def fsck(self) -> str:
+        """What git finds wrong with the repository."""
+        return self.git("fsck", "--strict", "--no-progress", "--no-dangling")
+
+    def objects(self) -> bytes:
+        """All that git stores, one object after another: commits, trees and files, those nothing points to as well."""
+        return subprocess.run(
+            ["git", "cat-file", "--batch-all-objects", "--batch"],
+            cwd=self.layer,
+            env=self.environ,
+            capture_output=True,
+            check=True,
+        ).stdout
+
+    def events(self) -> list[dict[str, Any]]:
+        """The record of the layer, oldest first."""
+        lines = [line for file in self.root.rglob("events.jsonl") for line in file.read_text("utf-8").splitlines()]
+        return [json.loads(line) for line in lines]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Everything a kernel said to one request."""
+
+    reply: Message
+    iopub: tuple[Message, ...]
+    prompts: tuple[str, ...] = ()
+
+    @property
+    def content(self) -> dict[str, Any]:
+        content: dict[str, Any] = self.reply["content"]
+        return content
+
+    @property
+    def status(self) -> str:
+        return str(self.content["status"])
+
+    @property
+    def perdure(self) -> dict[str, Any]:
+        """`metadata.perdure` of the reply."""
+        said: dict[str, Any] = self.reply["metadata"]["perdure"]
+        return said
+
+    @property
+    def stdout(self) -> str:
+        return self._stream("stdout")
+
+    @property
+    def stderr(self) -> str:
+        return self._stream("stderr")
+
+    @property
+    def value(self) -> str | None:
+        """The text of the cell's value, None where it has none."""
+        results = self.of_type("execute_result")
+        return str(results[-1]["content"]["data"]["text/plain"]) if results else None
+
+    @property
+    def error(self) -> str | None:
+        """The exception as `NameError: …`, None where there is none."""
+        if self.status != "error":
+            return None
+        return f"{self.content['ename']}: {self.content['evalue']}"
+
+    @property
+    def notices(self) -> list[str]:
+        """The lines that perdure added."""
+        shown = (message["content"]["metadata"].get("perdure") for message in self.of_type("display_data"))
+        return [line for ours in shown if ours for line in ours["notices"]]
+
+    def of_type(self, kind: str) -> list[Message]:
+        """The messages of one type on iopub."""
+        return [message for message in self.iopub if message["msg_type"] == kind]
+
+    def _stream(self, name: str) -> str:
+        return "".join(m["content"]["text"] for m in self.of_type("stream") if m["content"]["name"] == name)
+
+
+class KernelDied(AssertionError):
+    """The kernel's process ended while it was waited for."""
+
+
+class Kernel:
+    """One kernel at a time on one home; after `kill`, `start` starts the next."""
+
+    def __init__(self, home: Home, program: Sequence[str] = PERDURE, **environ: str) -> None:
+        self.home = home
+        self.kind = "agent"
+        self.hello: list[str] = []  # the notices of the first cell: what the kernel tells of its start
+        self._command = [sys.executable, "-Xfrozen_modules=off", *program]
+        self._environ = environ
+        self._ours = program == PERDURE
+        self._starts = 0
+        self._process: subprocess.Popen[bytes] | None = None
+        self._client: BlockingKernelClient | None = None
+        self._iopub: dict[str, list[Message]] = {}
+        self._replies: dict[str, Message] = {}
+        self._prompts: dict[str, list[str]] = {}
+        self._inputs: list[str] = []
+
+    # The process.
+
+    def start(self, *arguments: str) -> Kernel:
+        """Start a kernel and wait until both its shell and its iopub are heard."""
+        while not self._try_to_start(arguments):
+            pass
+        if self._ours:
+            self.hello = self.run("pass").notices
+        return self
+
+    def kill(self) -> None:
+        """SIGKILL, as a power cut would end it."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGKILL)
+            self._process.wait(PATIENCE)
+            self._process = None
+        if self._client is not None:
+            self._client.stop_channels()
+            self._client = None
+
+    def restart(self) -> Kernel:
+        """Kill this kernel and start another on the same layer."""
+        self.kill()
+        return self.start()
+
+    def shutdown(self) -> int:
+        """Ask the kernel to end, as a front end does; gives its exit status."""
+        self.request("shutdown_request", {"restart": False}, channel="control")
+        assert self._process is not None
+        code = self._process.wait(PATIENCE)
+        self.kill()
+        return code
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    @property
+    def log(self) -> str:
+        """What the kernel's process wrote past Jupyter."""
+        return self._log_file.read_text("utf-8", "replace")
+
+    # Requests.
+
+    def run(
+        self,
+        code: str,
+        *,
+        kind: str | None = "",
+        notices: str | None = None,
+        notebook: str | None = None,
+        metadata: Mapping[str, object] | None = None,
+        inputs: Sequence[str] = (),
+        allow_stdin: bool | None = None,
+        subshell: str | None = None,
+        **content: object,
+    ) -> Answer:
+        """Run a cell to its end. `kind` is the kernel's usual one unless given; None leaves it to be guessed."""
+        self._inputs = list(inputs)
+        return self.finish(
+            self.send(
+                code,
+                kind=self.kind if kind == "" else kind,
+                notices=notices,
+                notebook=notebook,
+                metadata=metadata,
+                allow_stdin=bool(inputs) if allow_stdin is None else allow_stdin,
+                subshell=subshell,
+                **content,
+            )
+        )
+
+    def send(
+        self,
+        code: str,
+        *,
+        kind: str | None = "agent",
+        notices: str | None = None,
+        notebook: str | None = None,
+        metadata: Mapping[str, object] | None = None,
+        subshell: str | None = None,
+        **content: object,
+    ) -> str:
+        """Send a cell and do not wait; gives the id to `finish` it by."""
+        said = {"kind": kind, "notices": notices, "notebook": notebook}
+        ours = {name: value for name, value in said.items() if value is not None}
+        request: dict[str, object] = {
+            "code": code,
+            "silent": False,
+            "store_history": True,
+            "user_expressions": {},
+            "allow_stdin": False,
+            "stop_on_error": True,
+        }
+        return self.ask(
+            "execute_request",
+            request | content,
+            metadata={**({"perdure": ours} if ours else {}), **(metadata or {})},
+            header={"subshell_id": subshell} if subshell else {},
+        )
+
+    def request(self, kind: str, content: Mapping[str, object], *, channel: str = "shell") -> Answer:
+        """Any other request, to its end."""
+        return self.finish(self.ask(kind, content, channel=channel))
+
+    def ask(
+        self,
+        kind: str,
+        content: Mapping[str, object],
+        *,
+        channel: str = "shell",
+        metadata: Mapping[str, object] | None = None,
+        header: Mapping[str, object] | None = None,
+    ) -> str:
+        client = self._alive()
+        message = client.session.msg(kind, dict(content), metadata=dict(metadata or {}))
+        message["header"].update(header or {})
+        identity: str = message["header"]["msg_id"]
+        self._iopub.setdefault(identity, [])
+        getattr(client, f"{channel}_channel").send(message)
+        return identity
+
+    def finish(self, identity: str) -> Answer:
+        """Wait for the reply and the idle status of a request."""
+        self._wait(lambda: identity in self._replies and self._is_idle(identity), f"request {identity}")
+        return Answer(
+            self._replies.pop(identity), tuple(self._iopub.pop(identity)), tuple(self._prompts.pop(identity, ()))
+        )
+
+    def wait_for_output(self, identity: str, text: str) -> None:
+        """Wait until a running cell has printed `text`."""
+
+        def printed() -> bool:
+            streams = (m for m in self._iopub[identity] if m["msg_type"] == "stream")
+            return text in "".join(message["content"]["text"] for message in streams)
+
+        self._wait(printed, f"output {text!r}")
+
+    def interrupt(self) -> None:
+        """Interrupt what runs, as the ■ button does."""
+        self.request("interrupt_request", {}, channel="control")
+
+    # Inside.
+
+    @property
+    def _log_file(self) -> Path:
+        return self.home.root / f"kernel-{id(self):x}-{self._starts}.log"
+
+    def _try_to_start(self, arguments: Sequence[str]) -> bool:
+        """Start; False if another program took one of the ports before the kernel could."""
+        self._starts += 1
+        file = str(self._log_file.with_suffix(".json"))
+        write_connection_file(file)
+        # JPY_PARENT_PID: the kernel ends by itself when the tests are killed.
+        environ = self.home.environ | {"JPY_PARENT_PID": str(os.getpid())} | self._environ
+        with self._log_file.open("wb") as log:
+            self._process = subprocess.Popen(
+                [*self._command, "-f", file, *arguments],
+                cwd=self.home.work,
+                env=environ,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        self._client = BlockingKernelClient(connection_file=file)
+        self._client.load_connection_file()
+        self._client.start_channels(shell=True, iopub=True, stdin=True, hb=False, control=True)
+        try:
+            self._hear()
+        except KernelDied:
+            taken = "Address already in use" in self.log
+            self.kill()
+            if taken:
+                return False
+            raise
+        return True
+
+    def _hear(self) -> None:
+        """Wait for a reply, and then for a status too: a subscription takes a moment to be in force."""
+        patience = PATIENCE
+        while True:
+            asked = self.ask("kernel_info_request", {})
+            self._wait(lambda asked=asked: asked in self._replies, "the kernel's first reply")  # type: ignore[misc]
+            if self._wait_quietly(lambda asked=asked: self._is_idle(asked), 1.0):  # type: ignore[misc]
+                return
+            patience -= 1.0
+            assert patience > 0, f"no status was heard\n{self.log}"
+
+    def _alive(self) -> BlockingKernelClient:
+        assert self._client is not None, "the kernel was not started"
+        return self._client
+
+    def _is_idle(self, identity: str) -> bool:
+        return any(
+            message["msg_type"] == "status" and message["content"]["execution_state"] == "idle"
+            for message in self._iopub.get(identity, ())
+        )
+
+    def _wait(self, done: Callable[[], bool], what: str) -> None:
+        if not self._wait_quietly(done, PATIENCE):
+            seen = [(m["msg_type"], m["content"]) for messages in self._iopub.values() for m in messages]
+            raise AssertionError(f"{what} did not come in {PATIENCE:g} s; seen: {seen}\n{self.log}")
+
+    def _wait_quietly(self, done: Callable[[], bool], seconds: float) -> bool:
+        client = self._alive()
+        channels = (client.shell_channel, client.control_channel, client.stdin_channel, client.iopub_channel)
+        poller = zmq.Poller()
+        for channel in channels:
+            poller.register(channel.socket, zmq.POLLIN)
+        deadline = time.monotonic() + seconds
+        while not done():
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+            ready = dict(poller.poll(int(min(left, _LOOK) * 1000) + 1))
+            for channel in channels:
+                if channel.socket in ready:
+                    self._take(client, channel)
+            if not ready and self._process is not None and (code := self._process.poll()) is not None:
+                raise KernelDied(f"the kernel ended with {code}\n{self.log}")
+        return True
+
+    def _take(self, client: BlockingKernelClient, channel: Any) -> None:
+        message = channel.get_msg(timeout=0)
+        parent = message["parent_header"].get("msg_id", "")
+        if channel is client.iopub_channel:
+            self._iopub.setdefault(parent, []).append(message)
+        elif channel is client.stdin_channel:
+            self._prompts.setdefault(parent, []).append(message["content"]["prompt"])
+            client.input(self._inputs.pop(0))
+        else:
+            self._replies[parent] = message
+
+
+# Cases that look at a layer before and after a kernel was killed.
+
+Case: TypeAlias = Callable[[Kernel], Iterator[None]]
+
+
+@dataclass(slots=True)
+class Lives:
+    """Runs the first half of every case in one kernel, kills it, and each second half in the next.
+
+    A case is a generator: what stands before its `yield` happens in the first life, what stands after in the second.
+    A kernel takes a second or two to start, so they share; each still passes or fails by itself.
+    """
+
+    kernel: Kernel
+    _begun: dict[str, Iterator[None] | BaseException] = field(default_factory=dict)
+
+    def live(self, cases: Sequence[Case]) -> None:
+        """The first life, the kill, and the start of the second life."""
+        self.kernel.start()
+        for case in cases:
+            begun = case(self.kernel)
+            try:
+                next(begun)
+                self._begun[case.__name__] = begun
+            except Exception as failure:
+                self._begun[case.__name__] = failure
+        self.kernel.restart()
+
+    def go_on(self, case: Case) -> None:
+        """The second half of `case`; what failed in the first fails here."""
+        begun = self._begun.pop(case.__name__)
+        if isinstance(begun, BaseException):
+            raise begun
+        for _ in begun:
+            raise AssertionError("a case has two lives")
+
+
+class Cases(list[Case]):
+    """The cases of one test module; used as a decorator it makes a test of each."""
+
+    def __call__(self, case: Case) -> Callable[[Lives], None]:
+        self.append(case)
+
+        def test(lives: Lives) -> None:
+            lives.go_on(case)
+
+        test.__name__ = test.__qualname__ = case.__name__
+        test.__doc__ = case.__doc__
+        test.__module__ = case.__module__
+        return test
