@@ -1,0 +1,72 @@
+"""events.jsonl: what happened to a layer, one JSON object a line (DESIGN §4 "Record").
+
+Owns the names of the events and the fields every one has. Decides nothing: who does a thing records it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from . import jsonlines
+from .disk import Disk
+
+
+class EventName(Enum):
+    """What can happen."""
+
+    DEFINITION_RECORDED = "definition_recorded"
+    DEFINITION_FORGOTTEN = "definition_forgotten"
+    FILE_SKIPPED = "file_skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One line as read back. `event` is a plain text: a later perdure may have written names this one lacks."""
+
+    time: str  # ISO 8601 in UTC, milliseconds
+    session: str
+    event: str
+    fields: dict[str, Any]
+
+
+def now() -> datetime:
+    """The clock of real use."""
+    return datetime.now(UTC)
+
+
+class EventLog:
+    """The record of one layer as one session writes it; other kernels may write to the same file."""
+
+    def __init__(self, path: Path, session: str, disk: Disk, clock: Callable[[], datetime] = now) -> None:
+        self._path = path
+        self._session = session
+        self._disk = disk
+        self._clock = clock
+
+    def record(self, event: EventName, **fields: object) -> None:
+        """Write the event down, on disk when this returns. `fields` are JSON values under names of their own.
+
+        Raises:
+            StoreFault: it could not be written.
+        """
+        time = self._clock().astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        head = {"time": time, "session": self._session, "event": event.value}
+        if taken := head.keys() & fields.keys():
+            raise ValueError(f"{', '.join(sorted(taken))}: every event has this field already")
+        jsonlines.add_line(self._path, head | fields, self._disk)
+
+    def read(self) -> Iterator[Event]:
+        """Every event, oldest first; a torn line is passed over.
+
+        Raises:
+            StoreFault: the file is there and cannot be read.
+        """
+        for fields in jsonlines.lines(self._path):
+            time, session, event = (fields.pop(name, None) for name in ("time", "session", "event"))
+            if isinstance(time, str) and isinstance(session, str) and isinstance(event, str):
+                yield Event(time, session, event, fields)
