@@ -180,7 +180,9 @@ class TestGitStore(StoreContract):
         edit_file(self.path, path, data)
 
 
-PATHS = st.sampled_from([RelPath(p) for p in ("functions/a/a.py", "functions/a/b.py", "values/A.py", "x/y/z/notes.txt")])
+PATHS = st.sampled_from(
+    [RelPath(p) for p in ("functions/a/a.py", "functions/a/b.py", "values/A.py", "x/y/z/notes.txt")]
+)
 TEXTS = st.sampled_from([b"", b"a = 1\n", b"a = 2\n", b"\xff\r\n"])
 CHANGES = st.one_of(st.builds(Write, PATHS, TEXTS), st.builds(Remove, PATHS))
 
@@ -223,7 +225,7 @@ class Both(RuleBasedStateMachine):
 
 def test_git_and_memory_agree(tmp_path: Path, no_git_configuration: None) -> None:
     Both.folder = tmp_path
-    run_state_machine_as_test(  # type: ignore[no-untyped-call]
+    run_state_machine_as_test(
         Both,
         settings=settings(
             max_examples=25, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)

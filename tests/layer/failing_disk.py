@@ -1,0 +1,112 @@
+"""Disks that fail on purpose: by the operation of the Disk port, and by the system call below it."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from perdure.layer.disk import FILE_MODE, Disk, RealDisk
+
+T = TypeVar("T")
+
+TAKES_SPACE = frozenset({"make_folder", "write", "create", "append"})
+WRITES = TAKES_SPACE | {"link", "rename", "remove"}
+
+When = Literal["before", "after", "half"]
+"""Nothing was done; all was done but for the last fsync; a half was done (of an append, else as before)."""
+
+
+@dataclass
+class FailingDisk:
+    """The real disk, whose `at`-th operation (from 1) among `counted` fails with `code`; never if `at` is 0.
+
+    With `lasting` every counted operation after it fails too, as on a disk that is full.
+    """
+
+    at: int = 0
+    code: int = errno.EIO
+    when: When = "before"
+    lasting: bool = False
+    counted: frozenset[str] = WRITES
+    done: list[tuple[str, Path]] = field(default_factory=list)
+    failed: list[tuple[str, Path]] = field(default_factory=list)
+    disk: Disk = field(default_factory=RealDisk)
+
+    def make_folder(self, path: Path) -> None:
+        self._do("make_folder", path, lambda: self.disk.make_folder(path))
+
+    def write(self, path: Path, data: bytes, *, mode: int = FILE_MODE) -> os.stat_result:
+        return self._do("write", path, lambda: self.disk.write(path, data, mode=mode))
+
+    def create(self, path: Path) -> os.stat_result:
+        return self._do("create", path, lambda: self.disk.create(path))
+
+    def append(self, path: Path, data: bytes) -> None:
+        self._do("append", path, lambda: self.disk.append(path, data), lambda: self.disk.append(path, data[::2]))
+
+    def cut(self, path: Path, size: int) -> None:
+        self._do("cut", path, lambda: self.disk.cut(path, size))
+
+    def link(self, source: Path, target: Path) -> None:
+        self._do("link", target, lambda: self.disk.link(source, target))
+
+    def remove(self, path: Path) -> None:
+        self._do("remove", path, lambda: self.disk.remove(path))
+
+    def remove_folder(self, path: Path) -> None:
+        self._do("remove_folder", path, lambda: self.disk.remove_folder(path))
+
+    def rename(self, source: Path, target: Path) -> None:
+        self._do("rename", target, lambda: self.disk.rename(source, target))
+
+    def _do(self, name: str, path: Path, act: Callable[[], T], half: Callable[[], object] | None = None) -> T:
+        if name not in self.counted:
+            return act()
+        self.done.append((name, path))
+        count = len(self.done)
+        if self.at and (count == self.at or (self.lasting and count > self.at)):
+            self.failed.append((name, path))
+            # An exclusive create and a link are not synced, so they cannot fail after they were done.
+            if self.when == "after" and name not in ("create", "link"):
+                act()
+            elif self.when == "half" and half:
+                half()
+            raise OSError(self.code, os.strerror(self.code), str(path))
+        return act()
+
+
+class FailingSystem:
+    """Stands in for the module `os` in layer/disk.py, and has the `at`-th call (from 1) that writes fail.
+
+    After it those named in `lasting` fail too. A write that fails has written one byte.
+    """
+
+    COUNTED = frozenset({"open", "write", "fsync", "replace", "link", "truncate"})
+
+    def __init__(self, at: int, code: int, *, lasting: frozenset[str] = frozenset()) -> None:
+        self.at = at
+        self.code = code
+        self.lasting = lasting
+        self.count = 0
+        self.failed: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        real = getattr(os, name)
+        if name not in self.COUNTED:
+            return real
+
+        def call(*args: Any, **named: Any) -> Any:
+            self.count += 1
+            full = self.at and self.count > self.at and name in self.lasting
+            if self.count == self.at or full:
+                self.failed.append(name)
+                if name == "write":
+                    os.write(args[0], args[1][:1])
+                raise OSError(self.code, os.strerror(self.code))
+            return real(*args, **named)
+
+        return call
