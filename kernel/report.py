@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from perdure.layer.outcome import Forgotten, Kept, NotKept, Outcome, Unchanged
 
@@ -25,17 +25,18 @@ class Report:
         if notices is Notices.NONE:
             return []
         everything = notices is Notices.ALL
-        lines = [*self.told, *_problems(self.outcomes, repeat=not everything)]
+        outcomes = _at_the_end(self.outcomes)
+        lines = [*self.told, *_problems(outcomes, repeat=not everything)]
         lines += [f"[layer: {warning}]" for warning in self._all_warnings()]
         if everything:
-            lines = [*_successes(self.outcomes), *lines]
+            lines = [*_successes(outcomes), *lines]
             if self.failed_form is not None and self.forms > 1:
                 lines.append(f"[error in form {self.failed_form} of {self.forms}]")
         return lines
 
     def metadata(self, session: str) -> dict[str, object]:
         """The value of `metadata.perdure` in the reply (DESIGN §8); strict JSON."""
-        kept = [outcome for outcome in self.outcomes if isinstance(outcome, Kept)]
+        kept = [outcome for outcome in _at_the_end(self.outcomes) if isinstance(outcome, Kept)]
         return {
             "v": VERSION,
             "session": session,
@@ -55,6 +56,20 @@ class Report:
     def _all_warnings(self) -> list[str]:
         own = [warning for outcome in self.outcomes if isinstance(outcome, Kept) for warning in outcome.warnings]
         return [*own, *self.warnings]
+
+
+def _at_the_end(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """The outcomes without the needs that later statements of the cell met: functions may stand in any order."""
+    there: set[str] = set()
+    settled: list[Outcome] = []
+    for outcome in reversed(outcomes):
+        if isinstance(outcome, Kept | Unchanged):
+            definition = outcome.definition
+            needs = tuple(name for name in definition.needs if name not in there)
+            outcome = replace(outcome, definition=replace(definition, needs=needs))
+            there.update(definition.gives)
+        settled.append(outcome)
+    return settled[::-1]
 
 
 def _successes(outcomes: Sequence[Outcome]) -> Iterable[str]:

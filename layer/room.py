@@ -237,10 +237,12 @@ class Run:
 
         A commit that fails makes each definition a `NotKept`; nothing of it is written then.
         """
-        outcomes, edits = self._outcomes, self._edits
+        outcomes, ahead = self._outcomes, self._ahead
         self._outcomes, self._edits, self._ahead = [], [], None
-        if not edits:
+        if ahead is None:
             return outcomes, []
+        outcomes = [_settled(outcome, ahead) for outcome in outcomes]
+        edits = [outcome for outcome in outcomes if isinstance(outcome, Kept | Forgotten)]
         try:
             warnings = self._layer._commit(edits, context)
         except LayerError as fault:
@@ -292,6 +294,18 @@ def _apply(edit: Kept | Forgotten, table: Table) -> None:
 
 def _definitions(edit: Kept | Forgotten) -> tuple[Definition, ...]:
     return (*edit.pulled, edit.definition) if isinstance(edit, Kept) else ()
+
+
+def _settled(outcome: Outcome, table: Table) -> Outcome:
+    """`outcome` without the needs that later statements of the same run brought into `table`."""
+    if not isinstance(outcome, Kept):
+        return outcome
+
+    def settled(definition: Definition) -> Definition:
+        needs = tuple(name for name in definition.needs if name not in table.by_name)
+        return replace(definition, needs=needs) if needs != definition.needs else definition
+
+    return replace(outcome, definition=settled(outcome.definition), pulled=tuple(map(settled, outcome.pulled)))
 
 
 def _failed(outcome: Outcome, fault: LayerError) -> Outcome:

@@ -31,7 +31,7 @@ PATIENCE = 90.0  # seconds; only a kernel that hangs makes a test wait that long
 _LOOK = 0.2  # seconds between looks at whether the kernel still lives
 
 # Settings of whoever runs the tests that would reach into a kernel.
-_FOREIGN = ("PERDURE_", "JUPYTER", "JPY_", "IPYTHON", "GIT_", "XDG_", "PYTHON", "MPL", "EMAIL", "COV_", "PYTEST")
+_FOREIGN = ("PERDURE_", "JUPYTER", "JPY_", "IPYTHON", "GIT_", "XDG_", "MPL", "EMAIL", "PYTEST", "PYTHONSTARTUP")
 
 
 @dataclass(frozen=True, slots=True)
