@@ -184,7 +184,12 @@ class GitStore:
         from dulwich.ignore import IgnoreFilterManager
 
         rules = IgnoreFilterManager.from_repo(self._repo())
-        return lambda path: bool(rules.is_ignored(path))
+
+        def ignored(path: str) -> bool:
+            # After `docs/*` and `!docs/a` dulwich calls `docs/` ignored too, though git looks into it.
+            return bool(rules.is_ignored(path)) and (not path.endswith("/") or rules.may_prune_directory(path))
+
+        return ignored
 
     @contextmanager
     def _damage_told(self, what: str) -> Iterator[None]:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from .definition import RelPath
 from .disk import FILE_MODE, FOLDER_MODE, Disk
-from .errors import LayerUnusable, StoreBusy
-from .git_files import holds, no_link_above
+from .errors import LayerError, LayerUnusable, StoreBusy
+from .git_files import holds, refuse_link_above
 from .git_index import Index, index_of
 from .git_locks import LockFile
 from .git_objects import LooseObjects, commit_text, now, signature
@@ -100,6 +100,8 @@ class Commits:
             reason = "commit" if built.head.commit else "commit (initial)"
             log_entry = f"{signature(self._author, when)}\t{reason}: {' '.join(message.subject.splitlines())}"
             if self._refs.move(built.head, built.commit, log_entry, journal):
+                if not lock.still_stands():
+                    self._stage_again(wanted, leaves)
                 return built.commit
             built = self._build(leaves, message, when)
             if built.commit is None:
@@ -142,7 +144,7 @@ class Commits:
 
     def _place(self, path: RelPath, leaf: Entry | None, data: bytes | None, index: Index, journal: Journal) -> None:
         """Make the working file and its index entry as `leaf` and `data` say."""
-        no_link_above(self._path, path)
+        refuse_link_above(self._path, path)
         file, name = self._path / path, os.fsencode(path)
         if leaf is None or data is None:
             if os.path.lexists(file):
@@ -155,6 +157,34 @@ class Commits:
         else:
             found = journal.write(file, data, mode=FOLDER_MODE if executable else FILE_MODE)
         index.put(name, leaf, found)
+
+    def _stage_again(self, wanted: Mapping[RelPath, bytes | None], leaves: Mapping[RelPath, Entry | None]) -> None:
+        """Put our entries into an index that somebody has written since we published ours.
+
+        `git commit` reads the index, then locks it, then writes what it read: what was published in between is gone
+        from the index, and the next commit by hand would take it out of HEAD. Our commit stands, so a fault here
+        is none: the working files are right, and `git status` shows the rest.
+        """
+        journal = Journal(self._disk, self._git)
+        lock = LockFile(self._git / "index", self._disk, WAIT)
+        try:
+            lock.take(journal)
+            index = index_of(self._path)
+            for path, leaf in leaves.items():
+                file, data = self._path / path, wanted[path]
+                if leaf is None or data is None:
+                    if not os.path.lexists(file):
+                        index.remove(os.fsencode(path))
+                elif holds(file, data, executable=leaf.mode == EXECUTABLE_FILE):
+                    index.put(os.fsencode(path), leaf, file.lstat())
+            if index.conflicted:
+                lock.release()
+            else:
+                lock.publish(index.to_bytes(self._path), journal)
+        except (OSError, LayerError) as fault:
+            journal.undo(fault)
+        else:
+            journal.settle()
 
     def _refuse_what_is_under_way(self) -> None:
         for name, work in _UNDER_WAY.items():

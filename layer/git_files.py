@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from .definition import Kind, RelPath
+from .errors import StoreFault
 from .journal import told_as_fault
 from .store import holds_definition, parts
 
@@ -33,7 +34,9 @@ def definition_files(root: Path) -> Mapping[RelPath, bytes]:
 
 
 def _regular_files(folder: Path, prefix: str) -> Iterator[RelPath]:
-    """The regular files below `folder`, links not followed; nothing where there is no folder."""
+    """The regular files below `folder`, links not followed, itself one either; nothing where there is no folder."""
+    if folder.is_symlink():
+        return
     for name, entry in _entries(folder):
         path = f"{prefix}/{name}"
         if entry.is_dir(follow_symlinks=False):
@@ -77,13 +80,13 @@ def _entries(folder: Path) -> list[tuple[str, os.DirEntry[str]]]:
             return []
 
 
-def no_link_above(root: Path, path: RelPath) -> None:
-    """OSError where a folder of `path` is a symbolic link: writing through it would leave the layer."""
+def refuse_link_above(root: Path, path: RelPath) -> None:
+    """StoreFault where a folder of `path` is a symbolic link: writing through it would leave the layer."""
     folder = root
     for name in parts(path)[:-1]:
         folder = folder / name
         if folder.is_symlink():
-            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(folder))
+            raise StoreFault(folder, OSError(errno.ELOOP, os.strerror(errno.ELOOP)))
 
 
 def holds(path: Path, data: bytes, *, executable: bool) -> bool:

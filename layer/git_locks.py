@@ -62,6 +62,10 @@ class LockFile:
                 self._inode = _inode(self.path)
             self._disk.rename(self.path, self.target)
 
+    def still_stands(self) -> bool:
+        """Whether the target is the file that was published here."""
+        return self._inode is not None and _inode(self.target) == self._inode
+
     def release(self) -> None:
         """Let go of the lock if it is still held."""
         if self._inode is not None and _inode(self.path) == self._inode:
@@ -77,7 +81,7 @@ class LockFile:
             return True
 
     def _put_back(self, spare: Path | None) -> None:
-        if self._inode is None or _inode(self.target) != self._inode:
+        if not self.still_stands():
             return  # it was never published, or somebody has written something else since: theirs stays
         # Publishing let go of the lock, so it has to be taken again. A link is as exclusive as O_EXCL, and takes no
         # space.
