@@ -6,6 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from perdure.layer.git import GitStore
+
+from .git_cli import Git, created
+
 
 @pytest.fixture
 def no_git_configuration(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -21,3 +25,20 @@ def no_git_configuration(tmp_path_factory: pytest.TempPathFactory, monkeypatch: 
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     return config
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Where the layer of `store` is, or is to be."""
+    return tmp_path / "layer"
+
+
+@pytest.fixture
+def store(path: Path, no_git_configuration: Path) -> GitStore:
+    return created(path)
+
+
+@pytest.fixture
+def git(path: Path, store: GitStore) -> Git:
+    """The command line in the layer of `store`."""
+    return Git(path)
