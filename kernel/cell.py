@@ -78,9 +78,9 @@ class Cell:
 
     def _flush(self) -> None:
         def flush(run: Run) -> None:
-            outcomes, warnings = run.flush(self._context)
+            outcomes, faults = run.flush(self._context)
             self.report.outcomes += outcomes
-            self.report.warnings += warnings
+            self.report.faults += faults
 
         self._guarded(flush, ())
 
@@ -92,6 +92,6 @@ class Cell:
         except Exception as error:
             _log.exception("perdure could not keep %s", ", ".join(names) or "what this cell defined")
             what = f"{', '.join(names)} not kept" if names else "this cell's definitions not kept"
-            self.report.warnings.append(
+            self.report.faults.append(
                 f"{what}; perdure itself failed ({type(error).__name__}: {error}); the kernel's log has the details"
             )

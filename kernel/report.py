@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from perdure.layer.outcome import Forgotten, Kept, NotKept, Outcome, Unchanged
 
@@ -15,7 +15,7 @@ class Report:
     """Filled while a cell runs, read when it has ended."""
 
     outcomes: list[Outcome] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)  # what went wrong in keeping, as clauses
     told: tuple[str, ...] = ()  # notices that waited for a cell to show them: what happened at boot
     forms: int = 0  # top-level statements of the cell
     failed_form: int | None = None  # counted from 1
@@ -25,18 +25,18 @@ class Report:
         if notices is Notices.NONE:
             return []
         everything = notices is Notices.ALL
-        outcomes = _at_the_end(self.outcomes)
-        lines = [*self.told, *_problems(outcomes, repeat=not everything)]
-        lines += [f"[layer: {warning}]" for warning in self._all_warnings()]
+        lines = [*self.told, *_problems(self.outcomes, repeat=not everything)]
+        lines += [f"[layer: {fault}]" for fault in self.faults]
         if everything:
-            lines = [*_successes(outcomes), *lines]
+            # What an outcome warns of hangs on what the kernel had before, so a notebook would not show it each time.
+            lines = [*_successes(self.outcomes), *lines, *(f"[layer: {said}]" for said in self._warnings())]
             if self.failed_form is not None and self.forms > 1:
                 lines.append(f"[error in form {self.failed_form} of {self.forms}]")
         return lines
 
     def metadata(self, session: str) -> dict[str, object]:
         """The value of `metadata.perdure` in the reply (DESIGN §8); strict JSON."""
-        kept = [outcome for outcome in _at_the_end(self.outcomes) if isinstance(outcome, Kept)]
+        kept = [outcome for outcome in self.outcomes if isinstance(outcome, Kept)]
         return {
             "v": VERSION,
             "session": session,
@@ -46,34 +46,17 @@ class Report:
             "forgot": list(dict.fromkeys(o.name for o in self.outcomes if isinstance(o, Forgotten))),
             "not_kept": [{"name": o.name, "reason": o.reason} for o in self.outcomes if isinstance(o, NotKept)],
             "needs": [
-                {"name": outcome.definition.key, "names": list(outcome.definition.needs)}
-                for outcome in kept
-                if outcome.definition.needs
+                {"name": outcome.definition.key, "names": list(outcome.needs)} for outcome in kept if outcome.needs
             ],
-            "warnings": self._all_warnings(),
+            "warnings": [*self._warnings(), *self.faults],
         }
 
-    def _all_warnings(self) -> list[str]:
-        own = [warning for outcome in self.outcomes if isinstance(outcome, Kept) for warning in outcome.warnings]
-        return [*own, *self.warnings]
-
-
-def _at_the_end(outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """The outcomes without the needs that later statements of the cell met: functions may stand in any order."""
-    there: set[str] = set()
-    settled: list[Outcome] = []
-    for outcome in reversed(outcomes):
-        if isinstance(outcome, Kept | Unchanged):
-            definition = outcome.definition
-            needs = tuple(name for name in definition.needs if name not in there)
-            outcome = replace(outcome, definition=replace(definition, needs=needs))
-            there.update(definition.gives)
-        settled.append(outcome)
-    return settled[::-1]
+    def _warnings(self) -> list[str]:
+        return [warning for outcome in self.outcomes if isinstance(outcome, Kept) for warning in outcome.warnings]
 
 
 def _successes(outcomes: Sequence[Outcome]) -> Iterable[str]:
-    whole = [outcome for outcome in outcomes if isinstance(outcome, Kept) and not outcome.definition.needs]
+    whole = [outcome for outcome in outcomes if isinstance(outcome, Kept) and not outcome.needs]
     if names := list(_kept_names(whole)):
         yield f"[layer: kept {', '.join(names)}]"
     forgotten = (o.name for o in outcomes if isinstance(o, Forgotten) and not o.reason)
@@ -96,11 +79,10 @@ def _problems(outcomes: Sequence[Outcome], *, repeat: bool) -> Iterable[str]:
 
 def _problem(outcome: Outcome, repeat: bool) -> str | None:
     match outcome:
-        case Kept(definition, pulled) if definition.needs:
-            names = ", ".join([*(p.key for p in pulled), definition.key])
-            return f"[layer: kept {names}; {_needs(definition.needs)}]"
-        case Unchanged(definition) if definition.needs and repeat:
-            return f"[layer: kept {definition.key}; {_needs(definition.needs)}]"
+        case Kept(_, _, needs) if needs:
+            return f"[layer: kept {', '.join(_kept_names([outcome]))}; needs {', '.join(needs)} (not kept)]"
+        case Unchanged(definition, needs) if needs and repeat:
+            return f"[layer: kept {', '.join(definition.gives)}; needs {', '.join(needs)} (not kept)]"
         case NotKept(name, reason, forceable):
             force = f"; %keep {name.partition(',')[0]} keeps it" if forceable else ""
             said = f"{name} {reason}; not kept" if reason.startswith("looks ") else f"{name} not kept; {reason}"
@@ -110,9 +92,6 @@ def _problem(outcome: Outcome, repeat: bool) -> str | None:
     return None
 
 
-def _needs(names: tuple[str, ...]) -> str:
-    return f"needs {', '.join(names)} (not kept)"
-
-
 def _kept_names(kept: Iterable[Kept]) -> Iterable[str]:
-    return dict.fromkeys(d.key for outcome in kept for d in (*outcome.pulled, outcome.definition))
+    made = (definition for outcome in kept for definition in (*outcome.pulled, outcome.definition))
+    return dict.fromkeys(name for definition in made for name in definition.gives)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from .definition import Definition, Key, Kind
 from .imports import ImportEntry, statements
 from .outcome import Kept, NotKept, Unchanged
@@ -33,8 +35,10 @@ class Composer:
             return made
         known = self._view.kept.get(name)
         if known is not None and _is_same(known, made) and not self._pulled:
-            return Unchanged(made)
-        return Kept(made, tuple(self._pulled.values()), tuple(self._stale_aliases(made, known)))
+            return Unchanged(made, self._variables(made.needs))
+        pulled = tuple(self._pulled.values())
+        needs = self._variables(name for definition in (made, *pulled) for name in definition.needs)
+        return Kept(made, pulled, needs, tuple(self._stale_aliases(made, known)))
 
     def readable(self, name: str) -> bool:
         """Whether `name` will be there when the layer loads, pulled in if need be."""
@@ -93,6 +97,9 @@ class Composer:
         """Names read only when called that nothing kept gives now."""
         names = sorted(reads.call - own - self._pulled.keys())
         return tuple(name for name in names if isinstance(self._view.origin(name), Variable | Nowhere))
+
+    def _variables(self, names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(sorted({name for name in names if isinstance(self._view.origin(name), Variable)}))
 
     def _pull(self, name: str) -> Definition | None:
         """The definition by which the plain variable `name` can be kept too; None if it cannot."""

@@ -14,6 +14,7 @@ class Kept:
 
     definition: Definition
     pulled: tuple[Definition, ...] = ()
+    needs: tuple[str, ...] = ()  # plain variables that it reads when called; a name nothing has yet is none
     warnings: tuple[str, ...] = ()  # sentences without a full stop
 
 
@@ -22,6 +23,7 @@ class Unchanged:
     """The layer has this very text already."""
 
     definition: Definition
+    needs: tuple[str, ...] = ()  # as in Kept
 
 
 @dataclass(frozen=True, slots=True)
