@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from .definition import Definition, Key, Kind
 from .imports import ImportEntry, statements
@@ -38,7 +38,8 @@ class Composer:
             return Unchanged(made, self._variables(made.needs))
         pulled = tuple(self._pulled.values())
         needs = self._variables(name for definition in (made, *pulled) for name in definition.needs)
-        return Kept(made, pulled, needs, tuple(self._stale_aliases(made, known)))
+        warnings = [said for new in (*pulled, made) for said in self._made_with_the_earlier(new, name)]
+        return Kept(made, pulled, needs, tuple(warnings))
 
     def readable(self, name: str) -> bool:
         """Whether `name` will be there when the layer loads, pulled in if need be."""
@@ -124,19 +125,19 @@ class Composer:
         self._pulled[name] = made
         return made
 
-    def _stale_aliases(self, made: Definition, known: Definition | None) -> list[str]:
-        """Warnings for kept aliases that hold on to what `made` replaces (DESIGN §3, `g = f`)."""
-        if known is None:
-            return []
+    def _made_with_the_earlier(self, made: Definition, but: str) -> Iterator[str]:
+        """Warnings for kept definitions, `but` one, that hold on to what `made` replaces (DESIGN §3, `g = f`)."""
+        known = self._view.kept.get(made.key)
+        if known is None or known.text == made.text:
+            return
         namespace = self._view.namespace
-        aliases = sorted(
-            other.key
-            for other in set(self._view.kept.values())
-            if other.kind is Kind.VALUE
-            and other.text.partition("=")[2].strip() == made.key
-            and namespace.get(other.key) is not namespace.get(made.key)
-        )
-        return [f"{alias} still is the earlier {made.key}; after a restart it is the new one" for alias in aliases]
+        for other in self._view.dependents(made.key):
+            if other.key == but:
+                continue
+            if other.text.partition("=")[2].strip() != made.key:
+                yield f"{other.key} was made with the earlier {made.key}; after a restart it is made with the new one"
+            elif namespace.get(other.key) is not namespace.get(made.key):
+                yield f"{other.key} still is the earlier {made.key}; after a restart it is the new one"
 
 
 def _is_same(known: Definition, made: Definition) -> bool:

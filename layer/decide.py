@@ -36,7 +36,7 @@ def decide(statement: Statement, view: View, *, forced: bool = False) -> tuple[O
             return (Composer(view, forced).compose(statement, kind_of(statement.node), (name,)),)
         case ast.Delete(targets=targets):
             gone = dict.fromkeys(target.id for target in targets if isinstance(target, ast.Name))
-            return tuple(Forgotten(name) for name in gone if name in view.kept)
+            return _forgotten(view, tuple(gone), "")
         case ast.AugAssign(target=ast.Name(id=name)):
             return _left(view, (name,))
     names = bound_targets(statement.node)
@@ -78,14 +78,27 @@ def _assigned(statement: Statement, names: tuple[str, ...], view: View, forced: 
         # A variable that happens to hold a class or function is no failed definition: it stays a plain one, unsaid.
         return _left(view, names) if isinstance(outcome, NotKept) and _is_alias(value) else (outcome,)
     known = view.kept.get(name)
-    if known is not None and known.kind is Kind.VALUE and not why_impure(value, view.import_path, composer.readable):
-        return (composer.compose(statement, Kind.VALUE, names),)  # pulled in before: the layer follows it
+    if known is not None and known.kind is Kind.VALUE:
+        if view.dependents(name):
+            return ()  # pulled in, for a definition that was made with the earlier value and still has it
+        if not why_impure(value, view.import_path, composer.readable):
+            return (composer.compose(statement, Kind.VALUE, names),)  # kept by %keep: the layer follows it
     return _left(view, names)
 
 
 def _left(view: View, names: tuple[str, ...], why: str = _PLAIN_NOW) -> tuple[Outcome, ...]:
     """`names` became plain variables: what was kept under them no longer tells their value."""
-    return tuple(Forgotten(name, why) for name in dict.fromkeys(names) if name in view.kept)
+    return _forgotten(view, names, why)
+
+
+def _forgotten(view: View, names: tuple[str, ...], why: str) -> tuple[Outcome, ...]:
+    outcomes = []
+    for name in dict.fromkeys(names):
+        if name in view.kept:
+            left = [other.key for other in view.dependents(name) if other.key not in names]
+            lost = f"{', '.join(left)} {'need' if left[1:] else 'needs'} it to load" if left else ""
+            outcomes.append(Forgotten(name, "; ".join(part for part in (why, lost) if part)))
+    return tuple(outcomes)
 
 
 _CALLABLES = (FunctionType, BuiltinFunctionType, MethodType)

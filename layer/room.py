@@ -272,7 +272,9 @@ class Run:
         text = _assignment(name, namespace[name])
         if text is None:
             return NotKept(name, "its value cannot be written as source; define it by a statement that can run again")
-        return next(Source(text).statements(ast.parse(text).body))
+        statement = next(Source(text).statements(ast.parse(text).body))
+        layer._plain[name] = Plain(statement, id(namespace[name]))
+        return statement
 
 
 def _assignment(name: str, value: object) -> str | None:

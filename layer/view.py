@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import TypeAlias
 
-from .definition import Definition
+from .definition import Definition, Kind
+from .dependents import dependents
 from .imports import ImportEntry, ImportRecord
 from .source import Statement
 
@@ -83,15 +84,21 @@ class View:
             return Ambient() if known else Nowhere()
         if self.ambient.get(name, _MISSING) is live or name in _MODULE_NAMES:
             return Ambient()
-        definition = self.kept.get(name)
-        if definition is not None and name not in self.imports:
-            return InLayer(definition)
+        definition, plain = self.kept.get(name), self.plain.get(name)
+        # A variable that was pulled in and has been set again since is a plain one: what it was is in the layer, for
+        # the definition that was made with it.
+        in_layer = definition if plain is None or not _is_older(definition, plain) else None
+        if in_layer is not None and name not in self.imports:
+            return InLayer(in_layer)
         if entries := self.imports.carried(name, live, dotted, self.modules):
             return Imported(entries)
-        if definition is not None:
-            return InLayer(definition)
-        plain = self.plain.get(name)
+        if in_layer is not None:
+            return InLayer(in_layer)
         return Variable(plain if plain is not None and _still_holds(plain, live) else None)
+
+    def dependents(self, name: str) -> tuple[Definition, ...]:
+        """The kept definitions that read `name` to load."""
+        return dependents(name, self.kept.values())
 
     def import_path(self, name: str) -> str | None:
         """The import path `name` stands for: `numpy` for `np`, `builtins.len` for `len`; None if it is no import."""
@@ -104,6 +111,10 @@ class View:
         if entry.attribute is not None:
             return f"{entry.module}.{entry.attribute}"
         return entry.module if entry.renamed else name
+
+
+def _is_older(definition: Definition | None, plain: Plain) -> bool:
+    return definition is not None and definition.kind is Kind.VALUE and definition.text != plain.statement.text
 
 
 def _still_holds(plain: Plain, live: object) -> bool:
