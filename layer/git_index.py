@@ -88,9 +88,12 @@ class Index:
     def remove(self, path: bytes) -> None:
         self.staged.pop(path, None)
 
-    def is_racy(self, staged: Staged) -> bool:
-        """Whether the file may have changed without its stat: its entry is as young as the index itself."""
-        return staged.stat.mtime * _NANO + staged.stat.mtime_ns >= self.mtime_ns
+    def is_racy(self, staged: Staged, tick: int = 1) -> bool:
+        """Whether the file may have changed without its stat: its entry is as young as the index itself.
+
+        `tick` is in nanoseconds: what counts as the same time.
+        """
+        return (staged.stat.mtime * _NANO + staged.stat.mtime_ns) // tick >= self.mtime_ns // tick
 
     def differs(self, root: Path, path: bytes, staged: Staged) -> bool:
         """Whether the working file is other than its entry, as `git status` would find."""
@@ -115,12 +118,13 @@ class Index:
         """The index as a file. The extensions that git may have had are caches, and are left out.
 
         A new index is younger than the entries that were racy in the old one. Git would take their files for
-        untouched, so those that were touched lose their size, by which git looks again.
+        untouched, so those that were touched lose their size, by which git looks again. Most builds of git compare
+        whole seconds.
         """
         version = 3 if any(staged.extended for staged in self.staged.values()) else 2
         out = [struct.pack(">4sII", b"DIRC", version, len(self.staged))]
         for path, staged in sorted(self.staged.items()):
-            if self.is_racy(staged) and self.differs(root, path, staged):
+            if self.is_racy(staged, tick=_NANO) and self.differs(root, path, staged):
                 staged = replace(staged, stat=replace(staged.stat, size=0))
             out.append(_packed(path, staged))
         data = b"".join(out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -45,6 +47,15 @@ def test_a_lock_of_git_is_respected(path: Path, store: GitStore, git: Git, impat
         assert (path / ".git/index").read_bytes() == before
     (path / ".git" / lock).unlink()
     git.check()
+    store.commit([Write(RATE, b"")], KEEP)
+    git.check()
+
+
+def test_another_kernel_that_does_not_let_go(store: GitStore, git: Git, path: Path, impatient: None) -> None:
+    with open(path / ".git/perdure.lock") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(StoreBusy, match=r"perdure.lock has been held by another program for 0.05 s"):
+            store.commit([Write(RATE, b"")], KEEP)
     store.commit([Write(RATE, b"")], KEEP)
     git.check()
 
@@ -104,6 +115,49 @@ def test_two_processes_and_the_command_line_lose_nothing(store: GitStore, git: G
     git("commit", "-qm", "the rest", ok=False)
     git.check()
     assert by_hand > 3
+
+
+class Meanwhile(RealDisk):
+    """Does something once, before a lock is taken: when another process might."""
+
+    def __init__(self, lock: str, work: Callable[[], object]) -> None:
+        self.lock = lock
+        self.work = [work]
+
+    def create(self, path: Path) -> os.stat_result:
+        if path.name == self.lock and self.work:
+            self.work.pop()()
+        return super().create(path)
+
+
+@pytest.mark.parametrize("lock", ["index.lock", "main.lock"])
+def test_a_commit_on_a_head_that_moves(store: GitStore, git: Git, path: Path, lock: str) -> None:
+    def by_hand() -> None:
+        put(path / "functions/b/hand.py", "")
+        git("add", "functions/b/hand.py")
+        git("commit", "-qm", "by hand", "--", "functions/b/hand.py")
+
+    ours = GitStore.open(path, author=ADA, disk=Meanwhile(lock, by_hand)).commit([Write(RATE, b"")], KEEP)
+    git.check()
+    assert git("log", "--format=%s") == "keep area\nby hand\nstart\n"
+    assert git("rev-parse", "HEAD").strip() == ours
+    assert git("show", "--format=", "--name-only") == f"{RATE}\n"
+
+
+def test_a_commit_by_hand_that_takes_ours_along(store: GitStore, git: Git, path: Path) -> None:
+    disk = Meanwhile("main.lock", lambda: git("commit", "-qm", "by hand"))
+    ours = GitStore.open(path, author=ADA, disk=disk).commit([Write(RATE, b"")], KEEP)
+    git.check()
+    assert git("log", "--format=%s") == "by hand\nstart\n"
+    assert git("rev-parse", "HEAD").strip() == ours
+
+
+def test_a_branch_that_is_switched_meanwhile(store: GitStore, git: Git, path: Path) -> None:
+    disk = Meanwhile("main.lock", lambda: git("switch", "-q", "-c", "other"))
+    GitStore.open(path, author=ADA, disk=disk).commit([Write(RATE, b"")], KEEP)
+    git.check()
+    assert git("log", "--format=%s", "other") == "keep area\nstart\n"
+    assert git("log", "--format=%s", "main") == "start\n"
 
 
 def test_an_index_written_from_an_older_one_gets_our_entries_again(store: GitStore, git: Git, path: Path) -> None:
