@@ -23,6 +23,7 @@ from .imports import ImportRecord, entries_of
 from .install import FromText, Image
 from .order import Loadable, load_order
 from .scope import Reads, bound_names, reads_of
+from .source import parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ class Boot:
                 self._skipped[path] = f"{twice[0]} is defined in {givers[twice[0]]} too; remove one of the files"
                 continue
             givers.update(dict.fromkeys(definition.gives, path))
-            tree = ast.parse(text)
+            tree = parse(text)
             yield path, _File(path, text, definition, reads_of(*tree.body), tree)
 
     def _skip_those_that_call_what_is_gone(self) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import functools
 import re
 from collections.abc import Iterable
 
 from .definition import Definition
 from .scope import reads_of
+from .source import parse
 
 
 def dependents(name: str, kept: Iterable[Definition]) -> tuple[Definition, ...]:
@@ -27,4 +27,4 @@ def dependents(name: str, kept: Iterable[Definition]) -> tuple[Definition, ...]:
 
 @functools.lru_cache(maxsize=4096)
 def _load_reads(text: str) -> frozenset[str]:
-    return reads_of(*ast.parse(text).body).load
+    return reads_of(*parse(text).body).load

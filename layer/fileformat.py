@@ -11,7 +11,7 @@ import re
 
 from .definition import Definition, Key, Kind, RelPath
 from .errors import UnreadableFile
-from .source import Source, bound_targets
+from .source import Source, bound_targets, parse
 
 HEADER = "# perdure:"
 _FIELDS = ("needs", "after", "name")
@@ -40,7 +40,7 @@ def read(path: RelPath, data: bytes) -> Definition:
     """
     text = decode(path, data)
     try:
-        body = ast.parse(text).body
+        body = parse(text).body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise _not_python(path, text, error) from None
     source = Source(text)
@@ -93,7 +93,7 @@ def _header(definition: Definition) -> str:
 
 
 def _told_by_text(definition: Definition) -> bool:
-    return bound_targets(ast.parse(definition.text).body[-1]) == definition.names
+    return bound_targets(parse(definition.text).body[-1]) == definition.names
 
 
 def _read_header(text: str) -> dict[str, tuple[str, ...]] | None:

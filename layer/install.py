@@ -7,7 +7,6 @@ in the user's namespace under its file's path, so that tracebacks and `inspect` 
 from __future__ import annotations
 import __future__
 
-import ast
 from collections.abc import MutableMapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -15,6 +14,7 @@ from typing import TypeAlias
 
 from .definition import Definition
 from .scope import bound_names
+from .source import parse, unwarned
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,8 @@ class Image:
 
     def _run(self, definition: Definition, way: FromText) -> None:
         flags = __future__.annotations.compiler_flag if way.lazy_annotations else 0
-        code = compile(way.text, way.filename, "exec", flags=flags, dont_inherit=True)
+        with unwarned():
+            code = compile(way.text, way.filename, "exec", flags=flags, dont_inherit=True)
         # Names that the text sets on its way but another definition gives now (`A, B = 1, 2` after a new A).
         foreign = _foreign_names(definition)
         before = {name: self.namespace.get(name, _MISSING) for name in foreign}
@@ -75,4 +76,4 @@ class Image:
 def _foreign_names(definition: Definition) -> frozenset[str]:
     if not definition.names:
         return frozenset()
-    return bound_names(ast.parse(definition.text).body) - set(definition.gives)
+    return bound_names(parse(definition.text).body) - set(definition.gives)

@@ -24,7 +24,7 @@ from .interrupts import interrupts_deferred
 from .outcome import Forgotten, Kept, NotKept, Outcome
 from .plan import Context, Entry, Table, step
 from .scope import bound_names
-from .source import Source, Statement, bound_targets
+from .source import Source, Statement, bound_targets, parse
 from .store import Dirt, Remove, Store
 from .view import Plain, View
 
@@ -272,7 +272,7 @@ class Run:
         text = _assignment(name, namespace[name])
         if text is None:
             return NotKept(name, "its value cannot be written as source; define it by a statement that can run again")
-        statement = next(Source(text).statements(ast.parse(text).body))
+        statement = next(Source(text).statements(parse(text).body))
         layer._plain[name] = Plain(statement, id(namespace[name]))
         return statement
 

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
+from .source import unwarned
+
 
 @dataclass(frozen=True, slots=True)
 class Reads:
@@ -210,7 +212,8 @@ class _Reader:
         for part in ast.walk(node):
             if isinstance(part, ast.Constant) and isinstance(part.value, str):
                 try:
-                    quoted = ast.parse(part.value, mode="eval").body
+                    with unwarned():
+                        quoted = ast.parse(part.value, mode="eval").body
                 except (SyntaxError, ValueError, RecursionError, MemoryError):
                     continue  # a plain string, as in Literal["a b"] or Annotated
                 self.run(quoted, scope, when)

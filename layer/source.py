@@ -8,12 +8,28 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 _COMMENT = re.compile(rb"[ \t\f]*#")
 _CELL_MARK = re.compile(rb"[ \t\f]*#[ \t]*(%%|In\[)")  # what editors put between cells; says nothing of a definition
 _TRAILING_COMMENT = re.compile(rb"[ \t\f]*#.*")
+
+
+@contextmanager
+def unwarned() -> Iterator[None]:
+    """Compile without warnings, as of `"\\d"`: the text has run in a cell, where they were shown once."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def parse(text: str) -> ast.Module:
+    """The tree of a text that has run before. Raises what `ast.parse` raises, and warns of nothing."""
+    with unwarned():
+        return ast.parse(text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from perdure.kernel import magics
 from perdure.kernel.bodies import Body, body_of, completed
 from perdure.kernel.cell import Cell
 from perdure.kernel.workspace import Workspace
-from perdure.layer.source import Source, Statement, bound_targets
+from perdure.layer.source import Source, Statement, bound_targets, parse
 
 from .magics import PerdureMagics
 
@@ -75,7 +75,7 @@ class PerdureShell(ZMQInteractiveShell):
         """Offer the statements of a `%%time`-like body, which has just been run by IPython itself."""
         text = self.transform_cell(body.text)
         try:
-            nodes: Sequence[ast.stmt] = ast.parse(text).body
+            nodes: Sequence[ast.stmt] = parse(text).body
         except (SyntaxError, ValueError):
             return  # it did not run either
         if body.swallows:
