@@ -61,8 +61,9 @@ def open_layer(place: Place, homes: Homes, *, author: Identity, disk: Disk, make
         StoreFault: the disk refused; nothing half made stays.
         StoreBusy: another kernel is making it and does not come to an end.
     """
-    place = replace(place, path=_resolved(place.path))
-    path = place.path
+    with told_as_fault(place.path):
+        path = _resolved(place.path)
+    place = replace(place, path=path)
     trust = TrustRecord(homes.state, disk)
     with told_as_fault(path):
         _check_room(path)
