@@ -90,6 +90,8 @@ class Commits:
         for path, leaf in sorted(leaves.items(), key=lambda item: item[1] is None):
             self._place(path, leaf, wanted[path], index, journal)
 
+        index.clear_below({os.fsencode(path) for path, leaf in leaves.items() if leaf})
+
         # The index comes before the ref. `git commit` reads HEAD first and the index second, and takes no lock for
         # either: one that found our commit as HEAD and an index without our files would commit their removal. The
         # other way round it finds our files staged on the old HEAD, and whichever of us is second sees HEAD moved.

@@ -10,7 +10,7 @@ import hashlib
 import os
 import stat
 import struct
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -77,13 +77,15 @@ class Index:
     mtime_ns: int = 0  # of the file that was read
 
     def put(self, path: bytes, entry: Entry, found: os.stat_result) -> None:
-        """Stage a file that is as `entry` says; what cannot stand beside it goes."""
-        names = path.split(b"/")
-        for end in range(1, len(names)):
-            self.staged.pop(b"/".join(names[:end]), None)
-        for below in [other for other in self.staged if other.startswith(path + b"/")]:
-            del self.staged[below]
+        """Stage a file that is as `entry` says. A file above it, which is a folder now, goes."""
+        for above in _above(path):
+            self.staged.pop(above, None)
         self.staged[path] = Staged(entry, Stat.of(found))
+
+    def clear_below(self, paths: Container[bytes]) -> None:
+        """Take away what stands below any of `paths`, which are files now."""
+        for other in [other for other in self.staged if any(above in paths for above in _above(other))]:
+            del self.staged[other]
 
     def remove(self, path: bytes) -> None:
         self.staged.pop(path, None)
@@ -167,6 +169,13 @@ def read_index(data: bytes, mtime_ns: int) -> Index:
     except (struct.error, ValueError, IndexError) as fault:
         raise UnreadableIndex(str(fault)) from fault
     return index
+
+
+def _above(path: bytes) -> Iterator[bytes]:
+    end = path.find(b"/")
+    while end >= 0:
+        yield path[:end]
+        end = path.find(b"/", end + 1)
 
 
 def _packed(path: bytes, staged: Staged) -> bytes:

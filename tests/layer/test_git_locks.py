@@ -180,6 +180,16 @@ def test_an_index_written_from_an_older_one_gets_our_entries_again(store: GitSto
     git.check("A  mine.txt\n")
 
 
+def test_processes_that_make_the_same_layer_at_once(path: Path, no_git_configuration: Path) -> None:
+    script = "import sys; from pathlib import Path; from tests.layer.git_cli import created; created(Path(sys.argv[1]))"
+    here = Path(__file__).parents[2]
+    makers = [subprocess.Popen([sys.executable, "-c", script, str(path)], cwd=here) for _ in range(4)]
+    assert [maker.wait() for maker in makers] == [0, 0, 0, 0]
+    git = Git(path)
+    git.check()
+    assert git("log", "--format=%s") == "start\n"
+
+
 def test_threads_take_turns(store: GitStore, git: Git) -> None:
     def work(who: int) -> None:
         for i in range(10):
