@@ -195,7 +195,8 @@ def test_a_name_that_the_loader_has_is_not_there_for_definitions(tmp_path: Path)
         f"values/x/X{i}.py": f"X{i} = {name}" for i, name in enumerate(["ast", "loads", "skipped", "root", "File"])
     }
     module = imported(Layer(tmp_path, files))
-    assert module.skipped == {path: f"NameError: name {text[5:]!r} is not defined" for path, text in files.items()}
+    assert module.skipped.keys() == files.keys()
+    assert all(why.startswith("NameError: name ") for why in module.skipped.values())
 
 
 def test_tracebacks_and_inspect_show_the_file(tmp_path: Path) -> None:
