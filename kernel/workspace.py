@@ -15,7 +15,7 @@ from pathlib import Path
 from perdure.layer.disk import RealDisk
 from perdure.layer.errors import LayerError
 from perdure.layer.events import EventLog
-from perdure.layer.git import FALLBACK, git_identity
+from perdure.layer.git import git_identity
 from perdure.layer.opening import Absent, Ready, Untrusted, open_layer
 from perdure.layer.place import MODE_VARIABLE, Homes, Mode, Place, choose, layer_name, read_mode, remembered_name
 from perdure.layer.plan import Context
@@ -128,14 +128,13 @@ class Workspace:
     def _open(self) -> None:
         homes = Homes.of_user()
         disk = RealDisk()
-        known = git_identity()
-        name = self._environ.get("USER")
+        user = self._environ.get("USER")
 
         def personal() -> str:
-            return remembered_name(homes, disk, lambda: layer_name(known.name if known else None, name))
+            return remembered_name(homes, disk, lambda: layer_name(_git_name(), user))
 
         self.place = choose(self._environ, self._configured, homes, personal, cwd=Path.cwd())
-        opening = open_layer(self.place, homes, author=known or FALLBACK, disk=disk, make=self.mode is Mode.ON)
+        opening = open_layer(self.place, homes, author=None, disk=disk, make=self.mode is Mode.ON)
         match opening:
             case Untrusted(place, files):
                 self.place = place
@@ -145,7 +144,7 @@ class Workspace:
                 self.place = place
                 events = EventLog(homes.events(place.name), self.session, disk)
                 self.layer = Layer(store, place.path, self._namespace, events, ambient=self._ambient)
-                if made and known is None:
+                if made and _git_name() is None:
                     self._news.append(
                         "[layer: git knows no name for you, so commits are by perdure <perdure@localhost>; "
                         "`git config --global user.name` and user.email change that]"
@@ -185,3 +184,8 @@ class Workspace:
                 f"[layer: changed outside perdure and not committed: {named}; "
                 f"the files are loaded as they are, `git -C {layer.root} commit` keeps the change]"
             )
+
+
+def _git_name() -> str | None:
+    identity = git_identity()
+    return identity.name if identity is not None else None

@@ -16,13 +16,14 @@ from pathlib import Path
 from types import ModuleType
 from urllib.parse import unquote
 
+from .binding import bound_names
 from .definition import Definition, RelPath
 from .errors import UnreadableFile
 from .fileformat import decode, read
 from .imports import ImportRecord, entries_of
 from .install import FromText, Image
 from .order import Loadable, load_order
-from .scope import Reads, bound_names, reads_of
+from .scope import Reads, reads_of
 from .source import parse
 
 

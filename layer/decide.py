@@ -15,8 +15,8 @@ from .definition import Kind
 from .fileformat import kind_of
 from .known import TYPE_MAKERS
 from .outcome import Forgotten, NotKept, Outcome
-from .purity import dotted, import_path, why_impure
-from .source import Statement, bound_targets
+from .purity import import_path, why_impure
+from .source import Statement, bound_targets, deleted_names, dotted
 from .view import View
 
 _OUTPUT_NAMES = re.compile(r"_+\d*$|_i+$|_i\d+$|_oh$|_ih$|_dh$")
@@ -34,9 +34,8 @@ def decide(statement: Statement, view: View, *, forced: bool = False) -> tuple[O
             if _OUTPUT_NAMES.match(name) or name not in view.namespace:
                 return ()
             return (Composer(view, forced).compose(statement, kind_of(statement.node), (name,)),)
-        case ast.Delete(targets=targets):
-            gone = dict.fromkeys(target.id for target in targets if isinstance(target, ast.Name))
-            return _forgotten(view, tuple(gone), "")
+        case ast.Delete():
+            return _forgotten(view, deleted_names(statement.node), "")
         case ast.AugAssign(target=ast.Name(id=name)):
             return _left(view, (name,))
     names = bound_targets(statement.node)

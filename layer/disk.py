@@ -100,12 +100,15 @@ class RealDisk:
             os.close(fd)
 
     def append(self, path: Path, data: bytes) -> None:
+        new = not path.exists()
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, FILE_MODE)
         try:
             _write_all(fd, data)
             os.fsync(fd)
         finally:
             os.close(fd)
+        if new:
+            sync_folder(path.parent)
 
     def cut(self, path: Path, size: int) -> None:
         os.truncate(path, size)

@@ -50,18 +50,19 @@ _FILES = {
 class GitStore:
     """The layer in the folder `path`. Made by `create` or `open`; threads and processes may share a layer."""
 
-    def __init__(self, path: Path, author: Identity, disk: Disk) -> None:
+    def __init__(self, path: Path, author: Identity | None, disk: Disk) -> None:
         self.path = path
         self._git = path / ".git"
         self._disk = disk
         self._refs = Refs(self._git, disk, WAIT)
-        self._commits = Commits(path, author, disk, self._refs, self._object)
+        self._author = author
+        self._commits = Commits(path, self._signer, disk, self._refs, self._object)
         self._opened: Repo | None = None
         self._alone = threading.RLock()  # dulwich's object store is not made for two threads at once
 
     @classmethod
     def create(
-        cls, path: Path, files: Mapping[RelPath, bytes], message: Message, *, author: Identity, disk: Disk
+        cls, path: Path, files: Mapping[RelPath, bytes], message: Message, *, author: Identity | None, disk: Disk
     ) -> GitStore:
         """Make the repository, branch main, with `files` as its first commit; nothing of it stays where that fails.
 
@@ -74,7 +75,7 @@ class GitStore:
         return store
 
     @classmethod
-    def open(cls, path: Path, *, author: Identity, disk: Disk) -> GitStore:
+    def open(cls, path: Path, *, author: Identity | None, disk: Disk) -> GitStore:
         """Open the repository at `path`. Reads one file, writes nothing. LayerUnusable where there is none."""
         if not (path / ".git" / "HEAD").is_file():
             raise LayerUnusable(path, "is no git repository of its own", "choose another folder, or `git init` there")
@@ -149,6 +150,12 @@ class GitStore:
             journal.undo(fault)
             raise
         journal.settle()
+
+    def _signer(self) -> Identity:
+        """Who commits: as told, else whom git knows, asked when the first commit is made: reading needs no author."""
+        if self._author is None:
+            self._author = git_identity() or FALLBACK
+        return self._author
 
     # What dulwich and the index file are asked.
 

@@ -5,7 +5,7 @@ journal, so that whoever holds it can take all back. Knows no dulwich: objects a
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -47,7 +47,7 @@ class _Built:
 class Commits:
     """Makes commits in the repository at `path`. Its caller holds the turn (`git_locks.turn`)."""
 
-    def __init__(self, path: Path, author: Identity, disk: Disk, refs: Refs, read: Read) -> None:
+    def __init__(self, path: Path, author: Callable[[], Identity], disk: Disk, refs: Refs, read: Read) -> None:
         self._path = path
         self._git = path / ".git"
         self._author = author
@@ -100,7 +100,7 @@ class Commits:
             if built.commit is None:
                 return None
             reason = "commit" if built.head.commit else "commit (initial)"
-            log_entry = f"{signature(self._author, when)}\t{reason}: {' '.join(message.subject.splitlines())}"
+            log_entry = f"{signature(self._author(), when)}\t{reason}: {' '.join(message.subject.splitlines())}"
             if self._refs.move(built.head, built.commit, log_entry, journal):
                 if not lock.still_stands():
                     self._stage_again(wanted, leaves)
@@ -126,7 +126,7 @@ class Commits:
         if tree is None or tree == old:
             return _Built(head, None)
         parents = [head.commit] if head.commit else []
-        text = commit_text(tree, parents, signature(self._author, when), message.text())
+        text = commit_text(tree, parents, signature(self._author(), when), message.text())
         return _Built(head, CommitId(self._objects.add("commit", text)))
 
     def _stands(self, wanted: Mapping[RelPath, bytes | None], leaves: Mapping[RelPath, Entry | None]) -> bool:

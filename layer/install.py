@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
 
+from .binding import bound_names
 from .definition import Definition
-from .scope import bound_names
 from .source import parse, unwarned
 
 

@@ -49,7 +49,7 @@ def is_blank(path: Path) -> bool:
     return not names or (MARKER in names and names <= {MARKER, ".git", *GENERATED})
 
 
-def make_layer(place: Place, trust: TrustRecord, *, author: Identity, disk: Disk) -> bool:
+def make_layer(place: Place, trust: TrustRecord, *, author: Identity | None, disk: Disk) -> bool:
     """Make the blank folder of `place` a layer of mode 0700, trusted; False where another kernel just has.
 
     Raises:
@@ -76,7 +76,7 @@ def make_layer(place: Place, trust: TrustRecord, *, author: Identity, disk: Disk
     return True
 
 
-def _fill(place: Place, trust: TrustRecord, author: Identity, disk: Disk) -> None:
+def _fill(place: Place, trust: TrustRecord, author: Identity | None, disk: Disk) -> None:
     path = place.path
     with told_as_fault(path):
         if foreign := why_foreign(path):

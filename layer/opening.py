@@ -53,8 +53,10 @@ class Absent:
 Opening: TypeAlias = Ready | Untrusted | Absent
 
 
-def open_layer(place: Place, homes: Homes, *, author: Identity, disk: Disk, make: bool = True) -> Opening:
+def open_layer(place: Place, homes: Homes, *, author: Identity | None, disk: Disk, make: bool = True) -> Opening:
     """Open the layer at `place`. A missing path or an empty folder is made into one, unless `make` is False.
+
+    `author` signs commits; None is whom git knows.
 
     Raises:
         LayerUnusable: what is there cannot serve as a layer.

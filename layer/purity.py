@@ -10,8 +10,9 @@ import ast
 from collections.abc import Callable
 from typing import TypeAlias
 
+from .binding import bound_names
 from .known import IMPURE_ATTRIBUTES, PURE_CALLS, PURE_METHODS, PURE_MODULES
-from .scope import bound_names
+from .source import dotted
 
 PathOf: TypeAlias = Callable[[str], str | None]
 """A name → the import path that it stands for (`np` → `numpy`, `len` → `builtins.len`), None if it is no import."""
@@ -23,17 +24,6 @@ Readable: TypeAlias = Callable[[str], bool]
 def why_impure(expression: ast.expr, path_of: PathOf, readable: Readable) -> str | None:
     """Why the expression cannot simply be evaluated again, as a clause (`it calls connect()`); None if it can."""
     return _Looker(path_of, readable).look(expression, frozenset())
-
-
-def dotted(node: ast.expr) -> str | None:
-    """`a.b.c` as written, None for anything but a chain of attributes at a name."""
-    match node:
-        case ast.Name(id=name):
-            return name
-        case ast.Attribute(value=value, attr=attribute):
-            head = dotted(value)
-            return f"{head}.{attribute}" if head else None
-    return None
 
 
 def import_path(node: ast.expr, path_of: PathOf) -> str | None:

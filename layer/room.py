@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 
+from .binding import bound_names
 from .boot import Boot, BootReport
 from .decide import decide
 from .definition import Definition, Key, RelPath
@@ -23,7 +24,6 @@ from .install import Image, InPlace
 from .interrupts import interrupts_deferred
 from .outcome import Forgotten, Kept, NotKept, Outcome
 from .plan import Context, Entry, Table, step
-from .scope import bound_names
 from .source import Source, Statement, bound_targets, parse
 from .store import Dirt, Remove, Store
 from .view import Plain, View

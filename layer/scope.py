@@ -1,18 +1,32 @@
 """Which global names a statement reads, and when: as it loads, in its annotations, or when what it defines is called.
 
 Pure and syntactic: no namespace is looked at. The rules are those of the language reference, "Naming and binding":
-a function body runs later, a class body runs now and sees its own names but hides them from functions inside it,
-a comprehension has a scope of its own but for its first iterable.
+a function body runs later, a class body runs now, a comprehension has a scope of its own but for its first iterable,
+and the annotation of a local variable is never evaluated.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from enum import Enum, auto
+from typing import Any, TypeAlias
 
-from .source import unwarned
+from .binding import (
+    COMPREHENSIONS,
+    Scope,
+    ScopeKind,
+    arguments_of,
+    bind,
+    bind_import,
+    bind_pattern,
+    outer_parts,
+    walruses,
+)
+from .source import dotted, unwarned
+
+_Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,243 +34,264 @@ class Reads:
     """Global names by when they are read; a name may stand in several."""
 
     load: frozenset[str]
-    annotation: frozenset[str]
+    annotation: frozenset[str]  # evaluated late or never, or where a NameError can be mended
     call: frozenset[str]
     dotted: frozenset[str]  # attribute chains that begin at a global name: `a.b.c` and, of it, `a.b`
+    calls: Mapping[str, int]  # what loading calls, `f` or `A.m` → how often in a row: 2 for `f(1)(2)` and `@f(1)`
 
     @property
     def all(self) -> frozenset[str]:
         return self.load | self.annotation | self.call
 
 
-def reads_of(*statements: ast.stmt) -> Reads:
+def reads_of(*statements: ast.stmt, futures: Iterable[str] = ()) -> Reads:
     """What the statements, one after another, read of the globals that they do not set first themselves."""
-    reader = _Reader()
-    module = _Scope(_Kind.MODULE)
-    for statement in statements:
-        reader.run(statement, module, _When.LOAD)
-    load, annotation, call = (frozenset(reader.found[when]) for when in _When)
-    return Reads(load, annotation, call, frozenset(reader.dotted))
+    reader = _Reader("annotations" in futures)
+    module = Scope(ScopeKind.MODULE)
+    reader.run(statements, module, When.LOAD)
+    return reader.reads(module.names)
 
 
-def bound_names(body: Iterable[ast.stmt]) -> frozenset[str]:
-    """The names that running `body` binds in its own scope: assignments, imports, loops, definitions, `as`, walrus."""
-    scope = _Scope(_Kind.FUNCTION)
-    _bind(body, scope)
-    return frozenset(scope.names - scope.globals)
+def reads_of_body(function: _Function | ast.Lambda, calls: int, own: str | None = None) -> Reads:
+    """What the body of `function` reads, with `load` for what it reads when called `calls` times in a row.
+
+    The second call is that of a function defined in the body and returned: `@f(1)` calls `f`, and what it gave.
+    `own` is a name that is not counted, as the function's own.
+    """
+    reader = _Reader(lazy=False, entered=calls)
+    scope = Scope(ScopeKind.MODULE, names={own} if own else set())
+    if isinstance(function, ast.Lambda):
+        reader.body([function.body], function.args, scope)
+    else:
+        reader.body(function.body, function.args, reader.type_parameters(function, scope, When.LOAD))
+    return reader.reads()
 
 
-class _When(Enum):
+class When(Enum):
     LOAD = auto()
     ANNOTATION = auto()
     CALL = auto()
 
 
-class _Kind(Enum):
-    MODULE = auto()
-    CLASS = auto()
-    FUNCTION = auto()  # also lambdas, comprehensions and type parameters: scopes that inner ones see
-
-
-@dataclass(slots=True)
-class _Scope:
-    kind: _Kind
-    parent: _Scope | None = None
-    names: set[str] = field(default_factory=set)
-    globals: set[str] = field(default_factory=set)
-
-    def is_global(self, name: str) -> bool:
-        scope: _Scope | None = self
-        while scope is not None:
-            if name in scope.globals:
-                return True
-            # Class scopes are seen from their own body alone.
-            if name in scope.names and (scope is self or scope.kind is not _Kind.CLASS):
-                return False
-            scope = scope.parent
-        return True
-
-
 class _Reader:
-    def __init__(self) -> None:
-        self.found: dict[_When, set[str]] = {when: set() for when in _When}
-        self.dotted: set[str] = set()
+    """Walks statements in the order they run. Only what opens a scope recurses: source nests deeper than Python may."""
 
-    def run(self, node: ast.AST, scope: _Scope, when: _When) -> None:
-        match node:
-            case ast.FunctionDef() | ast.AsyncFunctionDef():
-                self._function(node, scope, when)
-            case ast.ClassDef():
-                self._class(node, scope, when)
-            case ast.Lambda():
-                self._defaults(node.args, scope, when)
-                self._body([node.body], node.args, scope)
-            case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
-                self._comprehension(node, scope, when)
-            case ast.AnnAssign():
-                self._annotation(node.annotation, scope, when)
-                self._all((node.value, node.target), scope, when)
-            case ast.Name(id=name, ctx=context):
-                if isinstance(context, ast.Load):
-                    self._read(name, scope, when)
-                elif scope.kind is not _Kind.FUNCTION:
-                    # In function scopes all names are bound beforehand; here they become local as they are set.
-                    scope.names.add(name) if isinstance(context, ast.Store) else scope.names.discard(name)
-            case ast.Attribute():
-                self._attribute(node, scope, when)
-            case ast.Assign():
-                self._all((node.value, *node.targets), scope, when)
-            case ast.AugAssign(target=ast.Name(id=name)):
-                self.run(node.value, scope, when)
-                self._read(name, scope, when)
-            case ast.NamedExpr():
-                self._all((node.value, node.target), scope, when)
-            case ast.For() | ast.AsyncFor():
-                self._all((node.iter, node.target, *node.body, *node.orelse), scope, when)
-            case ast.Global(names=names):
-                scope.globals.update(names)
-            case ast.Import() | ast.ImportFrom():
-                _bind([node], scope)
-            case _ if type(node).__name__ == "TypeAlias":
-                self._type_alias(node, scope, when)
-            case _:
-                _bind_pattern(node, scope)
-                self._all(ast.iter_child_nodes(node), scope, when)
+    def __init__(self, lazy: bool, entered: int = 0) -> None:
+        self._found: dict[When, set[str]] = {when: set() for when in When}
+        self._dotted: set[str] = set()
+        self._calls: dict[str, int] = {}
+        self._lazy = lazy  # as under `from __future__ import annotations`
+        self._entered = entered  # so many levels of function bodies are read as if they ran now
 
-    def _all(self, nodes: Iterable[ast.AST | None], scope: _Scope, when: _When) -> None:
-        for node in nodes:
-            if node is not None:
-                self.run(node, scope, when)
+    def reads(self, set_by_then: Iterable[str] = ()) -> Reads:
+        """What was found; of what is read when called, `set_by_then` is no global that others have to give."""
+        load, annotation, call = (frozenset(self._found[when]) for when in When)
+        return Reads(load, annotation, call.difference(set_by_then), frozenset(self._dotted), self._calls)
 
-    def _read(self, name: str, scope: _Scope, when: _When) -> bool:
-        if scope.is_global(name):
-            self.found[when].add(name)
-            return True
-        return False
+    def run(self, nodes: Iterable[ast.AST | None], scope: Scope, when: When) -> None:
+        todo = [*nodes][::-1]
+        while todo:
+            node = todo.pop()
+            if node is None:
+                continue
+            look = _LOOKS.get(type(node))
+            parts = ast.iter_child_nodes(node) if look is None else look(self, node, scope, when)
+            todo += [*parts][::-1]
 
-    def _attribute(self, node: ast.Attribute, scope: _Scope, when: _When) -> None:
-        chain = [node.attr]
-        root = node.value
-        while isinstance(root, ast.Attribute):
-            chain.append(root.attr)
-            root = root.value
-        if not isinstance(root, ast.Name):
-            self.run(root, scope, when)
-        elif self._read(root.id, scope, when):
-            dotted = root.id
-            for attribute in reversed(chain):
-                dotted = f"{dotted}.{attribute}"
-                self.dotted.add(dotted)
+    def body(self, body: Iterable[ast.AST], arguments: ast.arguments, scope: Scope, *, runs: bool = True) -> None:
+        """A function's body; `runs` where calling the function runs it, which of a coroutine's is not so."""
+        inner = Scope(ScopeKind.FUNCTION, scope, {argument.arg for argument in arguments_of(arguments)})
+        inner.names.add("__class__")  # the compiler gives it to functions in a class, for a bare super()
+        bind(body, inner)
+        entered = self._entered if runs else 0
+        self._entered, before = max(0, entered - 1), self._entered
+        self.run(body, inner, When.LOAD if entered else When.CALL)
+        self._entered = before
 
-    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: _Scope, when: _When) -> None:
-        self._all(node.decorator_list, scope, when)
-        self._defaults(node.args, scope, when)
-        inner = self._type_parameters(node, scope, when)
-        for argument in _arguments(node.args):
-            self._annotation(argument.annotation, inner, when)
-        self._annotation(node.returns, inner, when)
-        _set(node.name, scope)
-        self._body(node.body, node.args, inner)
-
-    def _class(self, node: ast.ClassDef, scope: _Scope, when: _When) -> None:
-        self._all(node.decorator_list, scope, when)
-        inner = self._type_parameters(node, scope, when)
-        self._all((*node.bases, *(keyword.value for keyword in node.keywords)), inner, when)
-        body = _Scope(_Kind.CLASS, inner, {"__module__", "__qualname__"})
-        self._all(node.body, body, when)
-        _set(node.name, scope)
-
-    def _body(self, body: Iterable[ast.AST], arguments: ast.arguments, scope: _Scope) -> None:
-        inner = _Scope(_Kind.FUNCTION, scope, {argument.arg for argument in _arguments(arguments)})
-        # The compiler gives functions in a class this name for a bare super().
-        inner.names.add("__class__")
-        _bind(body, inner)
-        self._all(body, inner, _When.CALL)
-
-    def _defaults(self, arguments: ast.arguments, scope: _Scope, when: _When) -> None:
-        self._all((*arguments.defaults, *arguments.kw_defaults), scope, when)
-
-    def _comprehension(self, node: ast.AST, scope: _Scope, when: _When) -> None:
-        generators: list[ast.comprehension] = node.generators  # type: ignore[attr-defined]
-        self.run(generators[0].iter, scope, when)
-        inner = _Scope(_Kind.FUNCTION, scope)
-        for generator in generators:
-            _bind([generator.target], inner)
-        for number, generator in enumerate(generators):
-            later = () if number == 0 else (generator.iter,)
-            self._all((*later, *generator.ifs), inner, when)
-        parts = (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,)  # type: ignore[attr-defined]
-        self._all(parts, inner, when)
-
-    def _type_parameters(self, node: ast.AST, scope: _Scope, when: _When) -> _Scope:
+    def type_parameters(self, node: ast.AST, scope: Scope, when: When) -> Scope:
         parameters = getattr(node, "type_params", None)
         if not parameters:
             return scope
-        inner = _Scope(_Kind.FUNCTION, scope, {parameter.name for parameter in parameters})
+        inner = Scope(ScopeKind.TYPE, scope, {parameter.name for parameter in parameters})
         # Bounds and defaults are evaluated when asked for, as annotations are read: late.
         for parameter in parameters:
             for part in ("bound", "default_value"):
                 self._annotation(getattr(parameter, part, None), inner, when)
         return inner
 
-    def _type_alias(self, node: ast.AST, scope: _Scope, when: _When) -> None:
-        inner = self._type_parameters(node, scope, when)
-        self._annotation(node.value, inner, when)  # type: ignore[attr-defined]
-        self.run(node.name, scope, when)  # type: ignore[attr-defined]
+    # One method for each node that is more than its parts. Each gives the parts that are still to be read in the same
+    # scope and at the same time.
 
-    def _annotation(self, node: ast.expr | None, scope: _Scope, when: _When) -> None:
-        if node is None:
-            return
-        when = _When.ANNOTATION if when is _When.LOAD else when
-        self.run(node, scope, when)
-        for part in ast.walk(node):
-            if isinstance(part, ast.Constant) and isinstance(part.value, str):
+    def _name(self, node: ast.Name, scope: Scope, when: When) -> Iterable[ast.AST]:
+        if isinstance(node.ctx, ast.Load):
+            self._read(node.id, scope, when)
+        elif scope.kind is not ScopeKind.FUNCTION:
+            # In function scopes all names are bound beforehand; here they become local as they are set.
+            scope.names.add(node.id) if isinstance(node.ctx, ast.Store) else scope.names.discard(node.id)
+        return ()
+
+    def _attribute(self, node: ast.Attribute, scope: Scope, when: When) -> Iterable[ast.AST]:
+        chain = [node.attr]
+        root = node.value
+        while isinstance(root, ast.Attribute):
+            chain.append(root.attr)
+            root = root.value
+        if not isinstance(root, ast.Name):
+            return (root,)
+        if self._read(root.id, scope, when):
+            path = root.id
+            for attribute in reversed(chain):
+                path = f"{path}.{attribute}"
+                self._dotted.add(path)
+        return ()
+
+    def _call(self, node: ast.Call, scope: Scope, when: When) -> Iterable[ast.AST]:
+        if when is When.LOAD:
+            self._is_called(node.func, 1, scope)
+        return (node.func, *node.args, *node.keywords)
+
+    def _function(self, node: _Function, scope: Scope, when: When) -> Iterable[ast.AST]:
+        self._decorators(node, scope, when)
+        self.run(outer_parts(node.args), scope, when)
+        inner = self.type_parameters(node, scope, when)
+        for argument in arguments_of(node.args):
+            self._annotation(argument.annotation, inner, when)
+        self._annotation(node.returns, inner, when)
+        scope.names.add(node.name)
+        self.body(node.body, node.args, inner, runs=isinstance(node, ast.FunctionDef))
+        return ()
+
+    def _lambda(self, node: ast.Lambda, scope: Scope, _: When) -> Iterable[ast.AST]:
+        self.body([node.body], node.args, scope)
+        return outer_parts(node.args)
+
+    def _class(self, node: ast.ClassDef, scope: Scope, when: When) -> Iterable[ast.AST]:
+        self._decorators(node, scope, when)
+        inner = self.type_parameters(node, scope, when)
+        self.run((*node.bases, *node.keywords), inner, when)
+        if when is When.LOAD:
+            for base in node.bases:
+                self._is_called(base, 1, inner, ".__init_subclass__")
+            for keyword in node.keywords:
+                if keyword.arg == "metaclass":
+                    for method in ("__prepare__", "__new__", "__init__"):
+                        self._is_called(keyword.value, 1, inner, f".{method}")
+        self.run(node.body, Scope(ScopeKind.CLASS, inner, {"__module__", "__qualname__"}), when)
+        scope.names.add(node.name)
+        return ()
+
+    def _comprehension(self, node: Any, scope: Scope, when: When) -> Iterable[ast.AST]:
+        generators: list[ast.comprehension] = node.generators
+        self.run([generators[0].iter], scope, when)
+        scope.names.update(walruses(node))
+        inner = Scope(ScopeKind.FUNCTION, scope)
+        bind((generator.target for generator in generators), inner)
+        for number, generator in enumerate(generators):
+            self.run((generator.iter if number else None, generator.target, *generator.ifs), inner, when)
+        self.run((node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,), inner, when)
+        return ()
+
+    def _annotated(self, node: ast.AnnAssign, scope: Scope, when: When) -> Iterable[ast.AST | None]:
+        is_local = scope.kind is ScopeKind.FUNCTION
+        self._annotation(node.annotation, scope, When.ANNOTATION if is_local else when)
+        if node.value is None and isinstance(node.target, ast.Name):
+            return ()  # declared, not set
+        return (node.value, node.target)
+
+    def _augmented(self, node: ast.AugAssign, scope: Scope, when: When) -> Iterable[ast.AST]:
+        if isinstance(node.target, ast.Name):
+            self._read(node.target.id, scope, when)
+        return (node.target, node.value)
+
+    def _type_alias(self, node: Any, scope: Scope, when: When) -> Iterable[ast.AST]:
+        self._annotation(node.value, self.type_parameters(node, scope, when), when)
+        return (node.name,)
+
+    def _global(self, node: ast.Global, scope: Scope, _: When) -> Iterable[ast.AST]:
+        scope.globals.update(node.names)
+        return ()
+
+    def _import(self, node: ast.Import | ast.ImportFrom, scope: Scope, _: When) -> Iterable[ast.AST]:
+        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+            self._lazy = self._lazy or any(alias.name == "annotations" for alias in node.names)
+        bind_import(node, scope)
+        return ()
+
+    def _pattern(self, node: ast.AST, scope: Scope, _: When) -> Iterable[ast.AST]:
+        bind_pattern(node, scope)
+        return ast.iter_child_nodes(node)
+
+    def _decorators(self, node: _Function | ast.ClassDef, scope: Scope, when: When) -> None:
+        self.run(node.decorator_list, scope, when)
+        if when is When.LOAD:
+            for decorator in node.decorator_list:
+                self._is_called(decorator, 1, scope)
+
+    def _annotation(self, node: ast.expr | None, scope: Scope, when: When) -> None:
+        if node is not None:
+            self.run([node], scope, When.ANNOTATION if when is When.LOAD or self._lazy else when)
+            self.run(_quoted(node), scope, When.ANNOTATION)
+
+    def _read(self, name: str, scope: Scope, when: When) -> bool:
+        if scope.is_global(name):
+            self._found[when].add(name)
+            return True
+        return False
+
+    def _is_called(self, function: ast.expr, times: int, scope: Scope, method: str = "") -> None:
+        while isinstance(function, ast.Call):
+            function, times = function.func, times + 1
+        name = dotted(function)
+        if name is not None and scope.is_global(name.partition(".")[0]):
+            name += method
+            self._calls[name] = max(times, self._calls.get(name, 0))
+
+
+def _quoted(annotation: ast.expr) -> Iterator[ast.expr]:
+    """The expressions that stand as text in an annotation; in Literal and behind the type in Annotated it is data."""
+    todo: list[ast.AST] = [annotation]
+    while todo:
+        node = todo.pop()
+        match node:
+            case ast.Constant(value=str(text)):
                 try:
                     with unwarned():
-                        quoted = ast.parse(part.value, mode="eval").body
+                        yield ast.parse(text, mode="eval").body
                 except (SyntaxError, ValueError, RecursionError, MemoryError):
-                    continue  # a plain string, as in Literal["a b"] or Annotated
-                self.run(quoted, scope, when)
-
-
-def _arguments(arguments: ast.arguments) -> Iterator[ast.arg]:
-    yield from (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
-    yield from (argument for argument in (arguments.vararg, arguments.kwarg) if argument is not None)
-
-
-def _set(name: str, scope: _Scope) -> None:
-    scope.names.add(name)
-
-
-def _bind(nodes: Iterable[ast.AST], scope: _Scope) -> None:
-    """Add to `scope` what the nodes bind in it, without entering inner scopes."""
-    for node in nodes:
-        match node:
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                scope.names.add(name)
-                _bind(node.decorator_list, scope)  # a walrus may stand there
-            case ast.Lambda():
-                pass
-            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
-                scope.names.add(name)
-            case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
-                scope.names.update(alias.asname or alias.name.partition(".")[0] for alias in aliases)
-            case ast.Global(names=names):
-                scope.globals.update(names)
-            case ast.Nonlocal(names=names):
-                scope.names.update(names)
-            case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
-                # Its targets are its own; a walrus inside binds here.
-                walruses = (part.target for part in ast.walk(node) if isinstance(part, ast.NamedExpr))
-                scope.names.update(target.id for target in walruses)
+                    continue  # not ours to complain of
+            case ast.Subscript(value=ast.Name(id="Literal") | ast.Attribute(attr="Literal")):
+                continue
+            case ast.Subscript(
+                value=ast.Name(id="Annotated") | ast.Attribute(attr="Annotated"), slice=ast.Tuple(elts=[first, *_])
+            ):
+                todo.append(first)
             case _:
-                _bind_pattern(node, scope)
-                _bind(ast.iter_child_nodes(node), scope)
+                todo += ast.iter_child_nodes(node)
 
 
-def _bind_pattern(node: ast.AST, scope: _Scope) -> None:
-    match node:
-        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
-            scope.names.add(name)
-        case ast.MatchMapping(rest=str(name)):
-            scope.names.add(name)
+_Look: TypeAlias = Callable[[_Reader, Any, Scope, When], Iterable[ast.AST | None]]
+_LOOKS: dict[type[ast.AST], _Look] = {
+    ast.Name: _Reader._name,
+    ast.Attribute: _Reader._attribute,
+    ast.Call: _Reader._call,
+    ast.FunctionDef: _Reader._function,
+    ast.AsyncFunctionDef: _Reader._function,
+    ast.Lambda: _Reader._lambda,
+    ast.ClassDef: _Reader._class,
+    **dict.fromkeys(COMPREHENSIONS, _Reader._comprehension),
+    ast.Assign: lambda _, node, *__: (node.value, *node.targets),
+    ast.AnnAssign: _Reader._annotated,
+    ast.AugAssign: _Reader._augmented,
+    ast.NamedExpr: lambda _, node, *__: (node.value, node.target),
+    ast.For: lambda _, node, *__: (node.iter, node.target, *node.body, *node.orelse),
+    ast.AsyncFor: lambda _, node, *__: (node.iter, node.target, *node.body, *node.orelse),
+    ast.Global: _Reader._global,
+    ast.Import: _Reader._import,
+    ast.ImportFrom: _Reader._import,
+    ast.ExceptHandler: _Reader._pattern,
+    ast.MatchAs: _Reader._pattern,
+    ast.MatchStar: _Reader._pattern,
+    ast.MatchMapping: _Reader._pattern,
+}
+if hasattr(ast, "TypeAlias"):  # 3.12
+    _LOOKS[ast.TypeAlias] = _Reader._type_alias

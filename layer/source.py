@@ -52,11 +52,12 @@ class Source:
         above = 0  # the last line that belongs to an earlier statement
         for node in nodes:
             try:
-                text = _decode(self._text_of(node, above))
-                above = node.end_lineno or node.lineno
+                data, end = self._text_of(node, above)
             except (AttributeError, IndexError):
-                text = ast.unparse(node)  # made by an AST transformer of the user's: it stands nowhere
-            yield Statement(node, text, futures)
+                data, end = b"", 0
+            above = max(above, end)
+            # A node made by an AST transformer of the user's stands nowhere; IPython puts it at the start, without width.
+            yield Statement(node, _decode(data) or ast.unparse(ast.fix_missing_locations(node)), futures)
 
     def segment(self, node: ast.stmt) -> str:
         """The node's own text, without comments around it."""
@@ -81,21 +82,43 @@ class Source:
             said.append(_decode(line.strip()).lstrip("#").strip())
         return "\n".join(said).strip()
 
-    def _text_of(self, node: ast.stmt, above: int) -> bytes:
+    def _text_of(self, node: ast.stmt, above: int) -> tuple[bytes, int]:
+        """The text of `node`, and the last line that it has a part of."""
         data = self._slice(node)
-        end = (node.end_lineno or node.lineno) - 1
-        behind = self._lines[end][node.end_col_offset or 0 :]
-        if _TRAILING_COMMENT.fullmatch(behind):
+        end = node.end_lineno or node.lineno
+        if not data:
+            return data, above
+        behind = self._lines[end - 1][node.end_col_offset or 0 :]
+        if not behind.strip() or _TRAILING_COMMENT.fullmatch(behind):
             data += behind.rstrip()
+            last = self._last_line(node, end)
+            data = b"\n".join([data, *self._lines[end:last]])
+            end = last
         start = self._first_line(node)
         if self._lines[start - 1][: _first_column(node)].strip():
-            return data  # it follows another statement on its line: a comment above is not its own
-        comments = []
-        line = start - 1
-        while line > above and _COMMENT.match(self._lines[line - 1]) and not _CELL_MARK.match(self._lines[line - 1]):
-            comments.append(self._lines[line - 1])
-            line -= 1
-        return b"\n".join([*reversed(comments), data])
+            return data, end  # it follows another statement on its line: a comment above is not its own
+        first = start
+        while first - 1 > above and self._is_comment(first - 1) and not _CELL_MARK.match(self._lines[first - 2]):
+            first -= 1
+        return b"\n".join([*self._lines[first - 1 : start - 1], data]), end
+
+    def _last_line(self, node: ast.stmt, end: int) -> int:
+        """`end`, or the last of the comments below it that are indented as the body of `node` is, as in `inspect`."""
+        body: list[ast.stmt] | None = getattr(node, "body", None)
+        if not body or body[0].lineno == node.lineno:
+            return end
+        last, line = end, end + 1
+        while line <= len(self._lines) and (self._is_comment(line) or self.is_blank(line)):
+            text = self._lines[line - 1]
+            if not self.is_blank(line):
+                if len(text) - len(text.lstrip()) < body[0].col_offset:
+                    break
+                last = line
+            line += 1
+        return last
+
+    def _is_comment(self, line: int) -> bool:
+        return _COMMENT.match(self._lines[line - 1]) is not None
 
     def _slice(self, node: ast.stmt) -> bytes:
         first, last = self._first_line(node) - 1, (node.end_lineno or node.lineno) - 1
@@ -128,6 +151,20 @@ def bound_targets(node: ast.stmt) -> tuple[str, ...]:
     if type(node).__name__ == "TypeAlias":
         return (node.name.id,)  # type: ignore[attr-defined]
     return ()
+
+
+def deleted_names(node: ast.Delete) -> tuple[str, ...]:
+    """The names that `node` deletes; `del a.b` and `del a[0]` delete none."""
+    return tuple(dict.fromkeys(name for target in node.targets for name in _target_names(target)))
+
+
+def dotted(node: ast.expr) -> str | None:
+    """`a.b.c` as written, None for anything but a chain of attributes at a name."""
+    chain: list[str] = []
+    while isinstance(node, ast.Attribute):
+        chain.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(chain)]) if isinstance(node, ast.Name) else None
 
 
 def _target_names(target: ast.expr) -> Iterator[str]:
