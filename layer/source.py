@@ -56,7 +56,7 @@ class Source:
             except (AttributeError, IndexError):
                 data, end = b"", 0
             above = max(above, end)
-            # A node made by an AST transformer of the user's stands nowhere; IPython puts it at the start, without width.
+            # What an AST transformer of the user's made stands nowhere; IPython puts it at the start, without width.
             yield Statement(node, _decode(data) or ast.unparse(ast.fix_missing_locations(node)), futures)
 
     def segment(self, node: ast.stmt) -> str:
