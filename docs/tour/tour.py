@@ -8,6 +8,7 @@ a temporary home folder with a layer of its own: the user's layer and Jupyter ar
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import shutil
 import signal
@@ -72,6 +73,7 @@ def main() -> int:
         move_into(home, options.mode)
         tour(home)
     except KeyboardInterrupt:
+        logging.getLogger("asyncio").disabled = True  # it would tell of the cell that the interrupt left behind
         print("\nThe tour was interrupted; nothing of it is left.", file=sys.stderr)
         return 130
     except Exception as error:
