@@ -182,7 +182,7 @@ class Workspace:
             named = ", ".join(paths[:_SHOWN]) + (f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else "")
             self._problems.append(
                 f"[layer: changed outside perdure and not committed: {named}; "
-                f"the files are loaded as they are, `git -C {layer.root} commit` keeps the change]"
+                f"the files are loaded as they are; `git add -A` and `git commit` in {layer.root} keep the change]"
             )
 
 
