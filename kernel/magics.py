@@ -24,6 +24,11 @@ def strip_scratch(lines: list[str]) -> list[str]:
     return lines[1:] if lines and is_scratch(lines[0]) else lines
 
 
+# By this IPython leaves it out when a console asks whether a cell is complete: as with any cell magic, an empty line
+# ends it.
+strip_scratch.has_side_effects = True  # type: ignore[attr-defined]
+
+
 def cells(workspace: Workspace) -> str:
     """`%cells`: the layer's definitions by kind, and what was skipped or is unresolved."""
     layer = workspace.layer

@@ -196,7 +196,6 @@ class Kernel:
         self.hello: list[str] = []  # the notices of the first cell: what the kernel tells of its start
         self._command = [sys.executable, "-Xfrozen_modules=off", *program]
         self._environ = environ
-        self._ours = program == PERDURE
         self._starts = 0
         self._process: subprocess.Popen[bytes] | None = None
         self._client: BlockingKernelClient | None = None
@@ -211,8 +210,7 @@ class Kernel:
         """Start a kernel and wait until both its shell and its iopub are heard."""
         while not self._try_to_start(arguments):
             pass
-        if self._ours:
-            self.hello = self.run("pass").notices
+        self.hello = self.run("pass").notices
         return self
 
     def kill(self) -> None:
@@ -340,7 +338,10 @@ class Kernel:
 
         def printed() -> bool:
             streams = (m for m in self._iopub[identity] if m["msg_type"] == "stream")
-            return text in "".join(message["content"]["text"] for message in streams)
+            if text in "".join(message["content"]["text"] for message in streams):
+                return True
+            assert not self._is_idle(identity), f"the cell ended without printing {text!r}: {self._iopub[identity]}"
+            return False
 
         self._wait(printed, f"output {text!r}")
 
