@@ -236,6 +236,11 @@ class Kernel:
         self.kill()
         return code
 
+    def wait_for_exit(self) -> int:
+        """Wait until the kernel has ended by itself; gives its exit status."""
+        assert self._process is not None
+        return self._process.wait(PATIENCE)
+
     @property
     def pid(self) -> int:
         assert self._process is not None
