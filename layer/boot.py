@@ -183,9 +183,8 @@ class Boot:
         )
 
     def _why_missing(self, name: str | None) -> str:
-        givers = [path for path, file in self._files.items() if name in file.definition.gives]
-        if givers and givers[0] in self._skipped:
-            return f"it needs {name} to load, and {givers[0]} is skipped"
+        if giver := next((path for path in self._skipped if name in self._names(path)), None):
+            return f"it needs {name} to load, and {giver} is skipped"
         return f"it needs {name} to load, which nothing defines"
 
     def _with_unresolved(self, item: Loaded) -> Loaded:
