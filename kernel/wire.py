@@ -60,17 +60,19 @@ def read_request(
     """The request as its metadata and content tell; a key that is missing or of a wrong form counts as not given.
 
     Front ends use silent requests, and ones that stay out of the history, to look into the namespace: those keep
-    nothing, unless the request speaks to perdure itself.
+    nothing. A notebook's cells are its own in or out of the history (nbval runs them so), and so is what a request
+    that says its kind itself brings.
     """
     said = metadata.get("perdure")
     ours: Mapping[str, object] = said if isinstance(said, Mapping) else {}
-    kind = _member(RequestKind, ours.get("kind")) or _guess(metadata, allow_stdin)
+    told = _member(RequestKind, ours.get("kind"))
+    kind = told or _guess(metadata, allow_stdin)
     notebook = ours.get("notebook")
     return Request(
         kind=kind,
         notices=_member(Notices, ours.get("notices")) or defaults[kind],
         notebook=notebook if isinstance(notebook, str) and notebook else None,
-        keeps=not silent and (store_history or "kind" in ours),
+        keeps=not silent and (store_history or told is not None or kind is RequestKind.NOTEBOOK),
     )
 
 
