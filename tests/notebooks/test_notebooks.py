@@ -1,8 +1,7 @@
 """Notebooks with saved outputs: what they show is what they showed, however often they run.
 
-Through nbclient, which keeps what they define as a person's notebook does, and through `pytest --nbval`. nbval has its
-cells kept out of the history, and of such a cell perdure keeps and says nothing: the cells whose saved outputs have a
-notice are tagged `nbval-ignore-output` for it.
+Through nbclient and through `pytest --nbval`; both keep what the notebooks define, as a person's notebook does, and
+show the same notices of problems each time.
 """
 
 from __future__ import annotations
@@ -142,16 +141,26 @@ def test_read_only_shows_the_same_without_notices(name: str, seasoned: Author) -
     assert seasoned.nbclient(name, PERDURE_MODE="readonly") == without_notices(outputs(SAVED / name))
 
 
-@pytest.mark.parametrize(("mode", "times"), [("on", 2), ("readonly", 1)])
-def test_nbval(mode: str, times: int, seasoned: Author) -> None:
-    for _ in range(times):
-        passed, said = seasoned.nbval(NAMES, PERDURE_MODE=mode)
+def test_nbval_twice_in_a_row(seasoned: Author) -> None:
+    for _ in range(2):
+        passed, said = seasoned.nbval(NAMES)
         assert passed == code_cells(NAMES), said
 
 
+def test_nbval_on_a_new_layer(author: Author) -> None:
+    passed, said = author.nbval(NAMES)
+    assert passed == code_cells(NAMES), said
+    assert author.home.status() == ""
+
+
+def test_nbval_read_only_where_no_notice_is_saved(seasoned: Author) -> None:
+    passed, said = seasoned.nbval(NAMES[1:], PERDURE_MODE="readonly")
+    assert passed == code_cells(NAMES[1:]), said
+
+
 def test_nbval_needs_no_layer_where_nothing_is_used_from_it(author: Author) -> None:
-    passed, said = author.nbval(NAMES[:2], PERDURE_MODE="readonly")
-    assert passed == code_cells(NAMES[:2]), said
+    passed, said = author.nbval(NAMES[1:2], PERDURE_MODE="readonly")
+    assert passed == code_cells(NAMES[1:2]), said
     assert not author.home.layer.exists()
 
 
