@@ -165,9 +165,7 @@ class Boot:
             self._skip(file.path, _why_raised(error, filename))
         except ModuleNotFoundError as error:
             self._skip(file.path, f"the package {_top(error.name)} is missing; install it")
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # SystemExit too: a definition must not end the kernel
+        except BaseException as error:  # SystemExit and KeyboardInterrupt too: a definition must not end the kernel
             self._skip(file.path, _why_raised(error, filename))
         else:
             self._loaded[file.path] = Loaded(file.definition, file.path, lazy=lazy)

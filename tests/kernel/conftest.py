@@ -7,6 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from perdure.layer.disk import RealDisk
+from perdure.layer.opening import open_layer
+from perdure.layer.place import Homes, Origin, Place
+from perdure.layer.store import Identity
+
 from .driver import PERDURE, Cases, Home, Kernel, Lives
 
 StartKernel = Callable[..., Kernel]
@@ -16,6 +21,21 @@ StartKernel = Callable[..., Kernel]
 def home(tmp_path: Path) -> Home:
     """A home of the test's own."""
     return Home(tmp_path)
+
+
+def make_layer(home: Home, environment: pytest.MonkeyPatch) -> None:
+    """Make the home's layer without a kernel, empty and trusted."""
+    for name, value in home.environ.items():
+        environment.setenv(name, value)
+    place = Place(home.layer, "layer", Origin.ENVIRONMENT)
+    open_layer(place, Homes.of_user(), author=Identity("Ada Lovelace", "ada@example.org"), disk=RealDisk())
+
+
+@pytest.fixture
+def layer(home: Home, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """A home with an empty layer, for the test to put files into by hand."""
+    make_layer(home, monkeypatch)
+    return home
 
 
 @pytest.fixture

@@ -98,11 +98,11 @@ def test_html_notices_are_escaped(shared: Kernel) -> None:
     assert "<b>" not in answer.of_type("display_data")[0]["content"]["data"]["text/html"]
 
 
-def test_silent_cells_and_cells_out_of_the_history_keep_nothing(shared: Kernel) -> None:
-    for options in ({"silent": True}, {"store_history": False}):
-        answer = shared.run("def looked_in():\n    return 1", kind=None, **options)
-        assert answer.notices == []
-        assert answer.perdure["kept"] == []
+@pytest.mark.parametrize("options", [{"silent": True}, {"store_history": False}], ids=["silent", "no history"])
+def test_a_front_end_that_looks_in_keeps_nothing(shared: Kernel, options: dict[str, Any]) -> None:
+    answer = shared.run("def looked_in():\n    return 1", kind=None, **options)
+    assert answer.notices == []
+    assert answer.perdure["kept"] == []
     assert "functions/l/looked_in.py" not in shared.home.files()
 
 
