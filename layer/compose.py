@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from .definition import Definition, Key, Kind
 from .imports import ImportEntry, statements
 from .outcome import Kept, NotKept, Unchanged
 from .purity import why_impure
+from .running import Running
 from .scope import Reads, reads_of
 from .secret import suspect
-from .source import Statement, bound_targets
-from .view import Imported, Nowhere, Variable, View
+from .source import Statement, bound_targets, parse
+from .view import Imported, InLayer, Nowhere, Variable, View
 
 LARGEST = 1 << 20  # bytes of one definition's text
 
@@ -22,6 +26,7 @@ class Composer:
     def __init__(self, view: View, forced: bool = False) -> None:
         self._view = view
         self._forced = forced
+        self._running = Running(self._defining)
         self._pulled: dict[str, Definition] = {}
         self._pulling: set[str] = set()
 
@@ -41,10 +46,21 @@ class Composer:
         warnings = [said for new in (*pulled, made) for said in self._made_with_the_earlier(new, name)]
         return Kept(made, pulled, needs, tuple(warnings))
 
+    # What an expression may read, as purity asks.
+
     def readable(self, name: str) -> bool:
         """Whether `name` will be there when the layer loads, pulled in if need be."""
         origin = self._view.origin(name)
         return not isinstance(origin, Variable | Nowhere) or self._pull(name) is not None
+
+    def import_path(self, name: str) -> str | None:
+        """The import path that `name` stands for, None if it is no import."""
+        return self._view.import_path(name)
+
+    def is_data(self, name: str) -> bool:
+        """Whether `name` holds a value of a type that no cell defined, and no class."""
+        kind = type(self._view.namespace.get(name))
+        return not issubclass(kind, type) and kind.__module__ != "__main__"
 
     def _refused(self, statement: Statement, name: str) -> NotKept | None:
         size = len(statement.text.encode("utf-8", "replace"))
@@ -66,33 +82,51 @@ class Composer:
         return True
 
     def _make(self, statement: Statement, kind: Kind, names: tuple[str, ...]) -> Definition | NotKept:
-        reads = reads_of(statement.node)
-        carried, missing = self._carried(reads, frozenset(names))
-        if missing:
-            return NotKept(names[0], f"it needs {', '.join(missing)} to load", forceable=False)
-        if own := sorted(reads.load & frozenset(names) & self._view.kept.keys()):
-            return NotKept(names[0], f"its load reads the earlier {own[0]}, which it replaces")
+        reads = reads_of(statement.node, futures=statement.futures)
+        own = frozenset(names)
+        if reads.awaits:
+            return NotKept(names[0], "it awaits as it loads, which no file can")
+        if missing := self._missing(reads, own):
+            return NotKept(names[0], f"it needs {', '.join(missing)} to load")
+        carried = [*self._carried(reads, own)]
+        for name in sorted(reads.load & own):
+            known, imported = self._view.kept.get(name), self._view.imports.last(name)
+            if known is not None and known.text == statement.text:
+                return known  # the cell was run again
+            if known is not None or not (imported or hasattr(builtins, name)):
+                return NotKept(names[0], f"its load reads the earlier {name}, which it replaces")
+            carried += imported  # `class Path(Path)`
         return Definition(
             key=Key(names[0]),
             kind=kind,
             text=statement.text,
             imports=statements(carried, statement.futures),
-            needs=self._needs(reads, frozenset(names)),
+            needs=self._needs(reads, own),
             names=names if len(names) > 1 else (),
         )
 
-    def _carried(self, reads: Reads, own: frozenset[str]) -> tuple[list[ImportEntry], list[str]]:
-        """The imports that the definition carries, and the names without which it cannot load."""
-        entries: list[ImportEntry] = []
-        missing: list[str] = []
+    def _carried(self, reads: Reads, own: frozenset[str]) -> Iterator[ImportEntry]:
+        """The imports that the definition carries."""
         for name in sorted(reads.all - own):
             chains = [chain for chain in reads.dotted if chain.startswith(f"{name}.")]
             origin = self._view.origin(name, chains)
             if isinstance(origin, Imported):
-                entries.extend(origin.entries)
-            elif isinstance(origin, Variable) and name in reads.load and self._pull(name) is None:
-                missing.append(name)
-        return entries, missing
+                yield from origin.entries
+
+    def _missing(self, reads: Reads, own: frozenset[str]) -> list[str]:
+        """The plain variables without which the definition cannot load; those that it can bring are pulled in."""
+        names = reads.load | self._running.reads(reads) if reads.calls else reads.load
+        found = (name for name in sorted(names - own) if isinstance(self._view.origin(name), Variable))
+        return [name for name in found if self._pull(name) is None]
+
+    def _defining(self, name: str) -> ast.stmt | None:
+        """The statement that defines `name`, for what it runs when a definition calls it in loading."""
+        match self._view.origin(name):
+            case InLayer(definition):
+                return defining_statement(definition.text)
+            case Variable(Statement(node=node)):
+                return node
+        return None
 
     def _needs(self, reads: Reads, own: frozenset[str]) -> tuple[str, ...]:
         """Names read only when called that nothing kept gives now."""
@@ -107,15 +141,15 @@ class Composer:
         if name in self._pulled:
             return self._pulled[name]
         origin = self._view.origin(name)
-        if not isinstance(origin, Variable) or origin.plain is None or name in self._pulling:
+        if not isinstance(origin, Variable) or origin.statement is None or name in self._pulling:
             return None
-        statement = origin.plain.statement
+        statement = origin.statement
         value = getattr(statement.node, "value", None)
         if value is None or bound_targets(statement.node) != (name,):
             return None
         self._pulling.add(name)
         try:
-            if why_impure(value, self._view.import_path, self.readable) or self._refused(statement, name):
+            if why_impure(value, self) or self._refused(statement, name):
                 return None
             made = self._make(statement, Kind.VALUE, (name,))
         finally:
@@ -150,3 +184,9 @@ def _is_same(known: Definition, made: Definition) -> bool:
         # A need that went away stays in the header, harmlessly; a new one has to be written down.
         and set(made.needs) <= set(known.needs)
     )
+
+
+@lru_cache(maxsize=256)
+def defining_statement(text: str) -> ast.stmt:
+    """The statement of a definition's text: the last one, where others lead to it."""
+    return parse(text).body[-1]

@@ -17,10 +17,12 @@ from .known import TYPE_MAKERS
 from .outcome import Forgotten, NotKept, Outcome
 from .purity import import_path, why_impure
 from .source import Statement, bound_targets, deleted_names, dotted
-from .view import View
+from .view import InLayer, Nowhere, Variable, View
 
 _OUTPUT_NAMES = re.compile(r"_+\d*$|_i+$|_i\d+$|_oh$|_ih$|_dh$")
 _FINAL = frozenset({"typing.Final", "typing_extensions.Final"})
+_TYPE_ALIAS = frozenset({"typing.TypeAlias", "typing_extensions.TypeAlias"})
+_CALLABLES = (FunctionType, BuiltinFunctionType, MethodType)
 _PLAIN_NOW = "it is a plain variable now"
 
 
@@ -29,6 +31,13 @@ def decide(statement: Statement, view: View, *, forced: bool = False) -> tuple[O
 
     `forced` stands for `%keep`: secrets and expressions that are not pure are kept too.
     """
+    try:
+        return _decided(statement, view, forced)
+    except RecursionError:
+        return tuple(NotKept(name, "it is nested too deeply to be read") for name in bound_targets(statement.node)[:1])
+
+
+def _decided(statement: Statement, view: View, forced: bool) -> tuple[Outcome, ...]:
     match statement.node:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             if _OUTPUT_NAMES.match(name) or name not in view.namespace:
@@ -60,34 +69,39 @@ def _assigned(statement: Statement, names: tuple[str, ...], view: View, forced: 
     node, value = statement.node, statement.node.value  # type: ignore[attr-defined]
     name = names[0]
     composer = Composer(view, forced)
-    if forced or all(map(_is_constant_name, names)) or _is_final(node, view):
+    if forced or all(map(_is_constant_name, names)) or _is_annotated(node, _FINAL, view):
         if not _has_only_names(node):
             return _left(view, names)
         if len(names) == 1 and _is_type_making(node, value, view):
             return (composer.compose(statement, Kind.VALUE, names),)
-        why = None if forced else why_impure(value, view.import_path, composer.readable)
+        why = None if forced else why_impure(value, composer)
         if why is None:
             return (composer.compose(statement, Kind.VALUE, names),)
         return (NotKept(", ".join(names), why, forceable=True), *_left(view, names, why))
     if len(names) > 1 or not _has_only_names(node):
         return _left(view, names)
-    is_alias = dotted(value) is not None and type(view.namespace[name]) in _CALLABLES
-    if _is_type_making(node, value, view) or is_alias:
+    if _is_type_making(node, value, view) or _is_function_alias(value, name, view):
         outcome = composer.compose(statement, Kind.VALUE, names)
         # A variable that happens to hold a class or function is no failed definition: it stays a plain one, unsaid.
         return _left(view, names) if isinstance(outcome, NotKept) and _is_alias(value) else (outcome,)
     known = view.kept.get(name)
-    if known is not None and known.kind is Kind.VALUE:
-        if view.dependents(name):
-            return ()  # pulled in, for a definition that was made with the earlier value and still has it
-        if not why_impure(value, view.import_path, composer.readable):
-            return (composer.compose(statement, Kind.VALUE, names),)  # kept by %keep: the layer follows it
+    is_followed = known is not None and known.kind is Kind.VALUE and not view.dependents(name)
+    if is_followed and not why_impure(value, composer):
+        return (composer.compose(statement, Kind.VALUE, names),)  # kept by %keep, or for what is gone
     return _left(view, names)
 
 
 def _left(view: View, names: tuple[str, ...], why: str = _PLAIN_NOW) -> tuple[Outcome, ...]:
-    """`names` became plain variables: what was kept under them no longer tells their value."""
-    return _forgotten(view, names, why)
+    """`names` became plain variables: what was kept under them no longer tells their value.
+
+    A value stays all the same where definitions were made with it and still have it, as one pulled in for a default.
+    """
+    return _forgotten(view, tuple(name for name in names if not _made_others(view, name)), why)
+
+
+def _made_others(view: View, name: str) -> bool:
+    known = view.kept.get(name)
+    return known is not None and known.kind is Kind.VALUE and bool(view.dependents(name))
 
 
 def _forgotten(view: View, names: tuple[str, ...], why: str) -> tuple[Outcome, ...]:
@@ -100,18 +114,15 @@ def _forgotten(view: View, names: tuple[str, ...], why: str) -> tuple[Outcome, .
     return tuple(outcomes)
 
 
-_CALLABLES = (FunctionType, BuiltinFunctionType, MethodType)
-
-
 def _is_constant_name(name: str) -> bool:
     return name.isupper() and len(name.strip("_")) >= 2
 
 
-def _is_final(node: ast.stmt, view: View) -> bool:
+def _is_annotated(node: ast.stmt, paths: frozenset[str], view: View) -> bool:
     if not isinstance(node, ast.AnnAssign):
         return False
     annotation = node.annotation.value if isinstance(node.annotation, ast.Subscript) else node.annotation
-    return import_path(annotation, view.import_path) in _FINAL
+    return import_path(annotation, view.import_path) in paths
 
 
 def _has_only_names(node: ast.stmt) -> bool:
@@ -123,13 +134,24 @@ def _has_only_names(node: ast.stmt) -> bool:
 
 def _is_type_making(node: ast.stmt, value: ast.expr, view: View) -> bool:
     """`type X = …`, TypeVar and its kin, or an alias whose live value is a type or typing object."""
-    if type(node).__name__ == "TypeAlias":
+    if type(node).__name__ == "TypeAlias" or _is_annotated(node, _TYPE_ALIAS, view):
         return True
     if isinstance(value, ast.Call):
         path = import_path(value.func, view.import_path)
         # type(x) with one argument asks, with three it makes.
         return path in TYPE_MAKERS and not (path == "builtins.type" and len(value.args) != 3)
     return _is_alias(value) and _is_type(view.namespace[bound_targets(node)[0]])
+
+
+def _is_function_alias(value: ast.expr, name: str, view: View) -> bool:
+    """`g = f`, `dump = json.dumps`: another name for what a restart brings back; a variable's method is none."""
+    written = dotted(value)
+    if written is None:
+        return False
+    live, origin = view.namespace[name], view.origin(written.partition(".")[0])
+    if isinstance(origin, InLayer) and origin.definition.kind is not Kind.VALUE and written in view.namespace:
+        return view.namespace[written] is live
+    return type(live) in _CALLABLES and not isinstance(origin, Variable | Nowhere)
 
 
 def _is_alias(value: ast.expr) -> bool:

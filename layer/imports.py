@@ -39,7 +39,8 @@ class ImportEntry:
             path = self.module if self.renamed else self.module.partition(".")[0]
             return modules.get(path) is live
         module = modules.get(self.module)
-        if module is not None and _attribute(module, self.attribute) is live:
+        value = _MISSING if module is None else _attribute(module, self.attribute)
+        if value is live or _is_reloaded(value, live):
             return True
         return modules.get(f"{self.module}.{self.attribute}") is live
 
@@ -51,13 +52,19 @@ class ImportRecord:
         self._entries: dict[str, tuple[ImportEntry, ...]] = {}
 
     def note(self, entries: Iterable[ImportEntry]) -> None:
-        """Remember `entries`, which have just run."""
+        """Remember the `entries` of one statement, which has just run.
+
+        Of several for one binding (`try: import ujson as json`, else `import json`) the live value tells later which
+        one it was.
+        """
+        bindings: dict[str, tuple[ImportEntry, ...]] = {}
         for entry in entries:
-            known = self._entries.get(entry.binding, ())
+            bindings[entry.binding] = (*bindings.get(entry.binding, ()), entry)
+        for binding, made in bindings.items():
+            known = self._entries.get(binding, ())
             # `import a.b` and `import a.c` both bind `a`, and each adds a submodule to it.
-            adds = _is_plain(entry) and all(_is_plain(other) for other in known)
-            kept = tuple(other for other in known if other != entry) if adds else ()
-            self._entries[entry.binding] = (*kept, entry)
+            adds = all(map(_is_plain, (*known, *made)))
+            self._entries[binding] = (*(other for other in known if adds and other not in made), *dict.fromkeys(made))
 
     def __contains__(self, name: str) -> bool:
         return name in self._entries
@@ -67,14 +74,17 @@ class ImportRecord:
     ) -> tuple[ImportEntry, ...]:
         """The imports by which a definition that reads `name` and the chains `dotted` gets `live`; none if unknown."""
         entries = [entry for entry in self._entries.get(name, ()) if entry.gives(live, modules)]
-        if not entries:
-            found = find(name, live, modules)
-            return (found,) if found else ()
-        if len(entries) == 1 and "." not in entries[0].module:
-            return tuple(entries)
+        plain = [entry for entry in entries if _is_plain(entry)]
+        if len(plain) < len(entries):
+            return (next(entry for entry in entries if not _is_plain(entry)),)
+        if len(plain) < 2:
+            return tuple(plain)
         chains = tuple(dotted)
-        used = [entry for entry in entries if not _is_plain(entry) or _is_used(entry.module, chains)]
-        return tuple(used or entries)
+        return tuple([entry for entry in plain if _is_used(entry.module, chains)] or plain)
+
+    def last(self, name: str) -> tuple[ImportEntry, ...]:
+        """The newest import of `name`, whatever the name is now."""
+        return self._entries.get(name, ())[-1:]
 
 
 def entries_of(statement: ast.stmt, modules: Mapping[str, ModuleType]) -> tuple[ImportEntry, ...]:
@@ -106,7 +116,9 @@ def find(name: str, live: object, modules: Mapping[str, ModuleType]) -> ImportEn
         paths = [
             path
             for path, module in list(modules.items())
-            if _is_public(path) and isinstance(module, ModuleType) and vars(module).get(attribute, _MISSING) is live
+            if _is_public(path)
+            and issubclass(type(module), ModuleType)
+            and vars(module).get(attribute, _MISSING) is live
         ]
         if paths:
             return ImportEntry(name, min(paths, key=_rank), attribute, renamed=attribute != name)
@@ -160,9 +172,18 @@ def _star(module: ModuleType | None) -> Iterable[str]:
 
 def _attribute(module: ModuleType, name: str) -> object:
     try:
-        return getattr(module, name, _MISSING)
+        found = vars(module).get(name, _MISSING)
+        return getattr(module, name, _MISSING) if found is _MISSING else found
     except Exception:  # a module's own __getattr__ may raise what it likes
         return _MISSING
+
+
+def _is_reloaded(value: object, live: object) -> bool:
+    """Whether `live` is what `value` was before its module was loaded again, as %autoreload does."""
+    kind = type(live)
+    if not issubclass(kind, (type, FunctionType)) or type(value) is not kind:
+        return False
+    return all(getattr(value, name, None) == getattr(live, name, "") for name in ("__module__", "__qualname__"))
 
 
 def _is_plain(entry: ImportEntry) -> bool:

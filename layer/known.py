@@ -11,7 +11,7 @@ def _paths(module: str, names: str) -> set[str]:
     return {f"{module}.{name}" for name in names.split()}
 
 
-PURE_MODULES = frozenset("math cmath operator itertools statistics colorsys unicodedata textwrap".split())
+PURE_MODULES = frozenset("math cmath itertools statistics colorsys unicodedata textwrap".split())
 """Modules all of whose public functions are pure."""
 
 PURE_CALLS = frozenset(
@@ -22,6 +22,7 @@ PURE_CALLS = frozenset(
         "set slice sorted str sum tuple type zip dict.fromkeys str.maketrans bytes.fromhex int.from_bytes "
         "float.fromhex",
     )
+    | _paths("operator", "itemgetter attrgetter methodcaller add and_ or_ xor mul sub truediv floordiv mod neg not_")
     | _paths("re", "compile escape RegexFlag")
     | _paths("pathlib", "Path PurePath PosixPath PurePosixPath PureWindowsPath")
     | _paths("os.path", "join basename dirname splitext split normpath")
@@ -57,13 +58,23 @@ PURE_CALLS = frozenset(
     )
 )
 
+CALLED_BY = {
+    **dict.fromkeys(_paths("builtins", "map filter"), 0),
+    **dict.fromkeys(_paths("itertools", "starmap takewhile dropwhile filterfalse"), 0),
+    **dict.fromkeys(_paths("itertools", "groupby accumulate"), 1),
+}
+"""Pure calls that call one of their arguments, and which; `key=` and `func=` are called by any."""
+
+KEPT_FOR_LATER = frozenset({"functools.partial", "collections.defaultdict"})
+"""Pure calls that only remember the function they are given."""
+
 PURE_METHODS = frozenset(
     "split rsplit splitlines strip lstrip rstrip lower upper title capitalize casefold swapcase replace format "
     "format_map join encode decode zfill ljust rjust center removeprefix removesuffix partition rpartition translate "
     "expandtabs count index find rfind startswith endswith isdigit isalpha isupper islower keys values items get copy "
     "union intersection difference symmetric_difference issubset issuperset bit_length to_bytes as_integer_ratio "
     "conjugate hex total_seconds isoformat strftime timestamp date time weekday toordinal with_suffix with_name "
-    "with_stem joinpath relative_to as_posix reshape astype tolist transpose ravel flatten".split()
+    "with_stem joinpath relative_to as_posix hexdigest digest reshape astype tolist transpose ravel flatten".split()
 )
 """Methods of plain values that change nothing, whatever the value."""
 

@@ -22,11 +22,11 @@ from .events import EventLog, EventName
 from .imports import ImportRecord, entries_of
 from .install import Image, InPlace
 from .interrupts import interrupts_deferred
-from .outcome import Forgotten, Kept, NotKept, Outcome
+from .outcome import Forgotten, Kept, NotKept, Outcome, Unchanged
 from .plan import Context, Entry, Table, step
 from .source import Source, Statement, bound_targets, parse
 from .store import Dirt, Remove, Store
-from .view import Plain, View
+from .view import Plain, Variable, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,14 +141,15 @@ class Layer:
 
     def _see(self, statement: Statement) -> None:
         """Note what `statement` did beside defining: imports, and variables that may be needed later."""
-        node = statement.node
-        self.imports.note(entries_of(node, self._modules))
+        node, namespace = statement.node, self.image.namespace
+        imports = entries_of(node, self._modules)
+        self.imports.note(imports)
+        assignment = statement if isinstance(node, ast.Assign | ast.AnnAssign) else None
         for name in bound_names([node]):
             self._plain.pop(name, None)
             self._refused.pop(name, None)
-        targets = bound_targets(node)
-        if len(targets) == 1 and isinstance(node, ast.Assign | ast.AnnAssign) and targets[0] in self.image.namespace:
-            self._plain[targets[0]] = Plain(statement, id(self.image.namespace[targets[0]]))
+            if name in namespace and all(entry.binding != name for entry in imports):
+                self._plain[name] = Plain(assignment, id(namespace[name]))
 
     def _commit(self, edits: Iterable[Kept | Forgotten], context: Context) -> list[str]:
         """Write what `edits` come to; the sentences to warn with.
@@ -219,11 +220,15 @@ class Run:
         """Keep `name` all the same, as `%keep` asks: what was refused, or a variable whose value can be written."""
         layer = self._layer
         with layer._lock, interrupts_deferred():
-            statement = layer._refused.get(name) or self._as_source(name)
+            kept = self._ahead.by_name if self._ahead else layer._table.by_name
+            refused = layer._refused.get(name)
+            if refused is None and name in kept:
+                self._outcomes.append(Unchanged(kept[name]))
+                return
+            statement = refused or self._as_source(name)
             if isinstance(statement, NotKept):
                 self._outcomes.append(statement)
                 return
-            kept = self._ahead.by_name if self._ahead else layer._table.by_name
             for outcome in decide(statement, layer._view(kept), forced=True):
                 self._take(outcome, statement)
 
@@ -266,9 +271,9 @@ class Run:
         namespace = layer.image.namespace
         if name not in namespace:
             return NotKept(name, "there is no such name here")
-        plain = layer._view(layer._table.by_name).origin(name)
-        if known := getattr(plain, "plain", None):
-            return known.statement  # type: ignore[no-any-return]  # Variable.plain is a Plain
+        origin = layer._view(layer._table.by_name).origin(name)
+        if isinstance(origin, Variable) and origin.statement is not None:
+            return origin.statement
         text = _assignment(name, namespace[name])
         if text is None:
             return NotKept(name, "its value cannot be written as source; define it by a statement that can run again")

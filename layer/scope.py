@@ -38,6 +38,7 @@ class Reads:
     call: frozenset[str]
     dotted: frozenset[str]  # attribute chains that begin at a global name: `a.b.c` and, of it, `a.b`
     calls: Mapping[str, int]  # what loading calls, `f` or `A.m` → how often in a row: 2 for `f(1)(2)` and `@f(1)`
+    awaits: bool = False  # loading awaits, which only a cell can
 
     @property
     def all(self) -> frozenset[str]:
@@ -81,12 +82,13 @@ class _Reader:
         self._dotted: set[str] = set()
         self._calls: dict[str, int] = {}
         self._lazy = lazy  # as under `from __future__ import annotations`
+        self._awaits = False
         self._entered = entered  # so many levels of function bodies are read as if they ran now
 
     def reads(self, set_by_then: Iterable[str] = ()) -> Reads:
         """What was found; of what is read when called, `set_by_then` is no global that others have to give."""
         load, annotation, call = (frozenset(self._found[when]) for when in When)
-        return Reads(load, annotation, call.difference(set_by_then), frozenset(self._dotted), self._calls)
+        return Reads(load, annotation, call.difference(set_by_then), frozenset(self._dotted), self._calls, self._awaits)
 
     def run(self, nodes: Iterable[ast.AST | None], scope: Scope, when: When) -> None:
         todo = [*nodes][::-1]
@@ -207,6 +209,10 @@ class _Reader:
         self._annotation(node.value, self.type_parameters(node, scope, when), when)
         return (node.name,)
 
+    def _await(self, node: ast.AST, _: Scope, when: When) -> Iterable[ast.AST]:
+        self._awaits = self._awaits or when is When.LOAD
+        return ast.iter_child_nodes(node)
+
     def _global(self, node: ast.Global, scope: Scope, _: When) -> Iterable[ast.AST]:
         scope.globals.update(node.names)
         return ()
@@ -285,6 +291,7 @@ _LOOKS: dict[type[ast.AST], _Look] = {
     ast.NamedExpr: lambda _, node, *__: (node.value, node.target),
     ast.For: lambda _, node, *__: (node.iter, node.target, *node.body, *node.orelse),
     ast.AsyncFor: lambda _, node, *__: (node.iter, node.target, *node.body, *node.orelse),
+    ast.Await: _Reader._await,
     ast.Global: _Reader._global,
     ast.Import: _Reader._import,
     ast.ImportFrom: _Reader._import,

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from .definition import Definition, Kind
 from .dependents import dependents
-from .imports import ImportEntry, ImportRecord
+from .imports import ImportEntry, ImportRecord, find
 from .source import Statement
 
 _MISSING = object()
@@ -21,13 +21,14 @@ _MODULE_NAMES = frozenset("__name__ __doc__ __file__ __spec__ __loader__ __packa
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """The last assignment of a variable that was not kept.
+    """What last set a name, other than an import.
 
-    `identity` is the id() of the value it gave. The value itself is not held on to: that would keep a user's data
-    alive. So a changed id means a changed variable, and an equal one is checked further where that can be done.
+    `statement` is the assignment if it was one; trees of larger statements are not held on to. `identity` is the id()
+    of the value: that would keep a user's data alive. So a changed id means a changed variable, and an equal one is
+    checked further where that can be done.
     """
 
-    statement: Statement
+    statement: Statement | None
     identity: int
 
 
@@ -52,9 +53,9 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A plain variable of this kernel; `plain` is its last assignment if that was seen and still holds."""
+    """A plain variable of this kernel; `statement` is its last assignment if that was seen and still holds."""
 
-    plain: Plain | None
+    statement: Statement | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,9 @@ class View:
             return Imported(entries)
         if in_layer is not None:
             return InLayer(in_layer)
-        return Variable(plain if plain is not None and _still_holds(plain, live) else None)
+        if plain is None and name not in self.imports and (found := find(name, live, self.modules)):
+            return Imported((found,))
+        return Variable(plain.statement if plain is not None and _still_holds(plain, live) else None)
 
     def dependents(self, name: str) -> tuple[Definition, ...]:
         """The kept definitions that read `name` to load."""
@@ -114,11 +117,13 @@ class View:
 
 
 def _is_older(definition: Definition | None, plain: Plain) -> bool:
-    return definition is not None and definition.kind is Kind.VALUE and definition.text != plain.statement.text
+    if definition is None or definition.kind is not Kind.VALUE:
+        return False
+    return plain.statement is None or definition.text != plain.statement.text
 
 
 def _still_holds(plain: Plain, live: object) -> bool:
-    if id(live) != plain.identity:
+    if plain.statement is None or id(live) != plain.identity:
         return False
     value = getattr(plain.statement.node, "value", None)
     if not isinstance(value, ast.List | ast.Dict | ast.Set | ast.Tuple | ast.Constant):
@@ -143,4 +148,6 @@ def _equal(one: object, other: object) -> bool:
         return len(one) == len(other) and all(map(_equal, one, other))
     if isinstance(one, set | frozenset) and isinstance(other, set | frozenset):
         return len(one) == len(other) and all(type(item) in _ATOMS for item in other) and one == other
-    return repr(one) == repr(other)
+    if isinstance(one, float | complex):
+        return repr(one) == repr(other)  # 0.0 is not -0.0
+    return one == other

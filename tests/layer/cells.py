@@ -1,0 +1,146 @@
+"""Cells run as the kernel runs them, statement by statement in one namespace, without IPython."""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import builtins
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from perdure.layer.boot import BootReport
+from perdure.layer.decide import defines
+from perdure.layer.definition import Definition, RelPath
+from perdure.layer.disk import RealDisk
+from perdure.layer.events import EventLog, EventName
+from perdure.layer.memory import MemoryStore
+from perdure.layer.outcome import Forgotten, Kept, NotKept, Outcome, Unchanged
+from perdure.layer.plan import Context
+from perdure.layer.room import Layer
+from perdure.layer.source import Source
+from perdure.layer.store import Store
+
+_FEATURES = {name: getattr(__future__, name).compiler_flag for name in __future__.all_feature_names}
+
+
+class Events(EventLog):
+    """A record that is kept in memory."""
+
+    def __init__(self) -> None:
+        super().__init__(Path(), "s-test", RealDisk())
+        self.recorded: list[tuple[str, dict[str, object]]] = []
+
+    def record(self, event: EventName, **fields: object) -> None:
+        self.recorded.append((event.value, fields))
+
+
+class Cells:
+    """One kernel: a namespace, and the layer that is live in it."""
+
+    def __init__(
+        self,
+        store: Store | None = None,
+        *,
+        events: EventLog | None = None,
+        ambient: Mapping[str, object] | None = None,
+        modules: Mapping[str, ModuleType] | None = None,
+    ) -> None:
+        self.store = MemoryStore() if store is None else store
+        self.namespace: dict[str, Any] = {"__name__": "__main__", "__builtins__": builtins, **(ambient or {})}
+        self.events = Events() if events is None else events
+        self.layer = Layer(
+            self.store,
+            Path("/layer"),
+            self.namespace,
+            self.events,
+            ambient=ambient or {},
+            modules=sys.modules if modules is None else modules,
+        )
+        self.error: Exception | None = None  # of the last cell
+        self.warnings: list[str] = []  # likewise
+        self._count = 0
+        self._features: dict[str, int] = {}  # in force for all later cells, as in IPython
+
+    def boot(self) -> BootReport:
+        return self.layer.boot()
+
+    def restarted(self) -> Cells:
+        """A new kernel on the same store, booted."""
+        cells = Cells(self.store)
+        cells.boot()
+        return cells
+
+    def run(self, source: str) -> list[Outcome]:
+        """Run one cell; what became of its statements. An exception ends the cell and is left in `error`."""
+        self._count += 1
+        self.error, self.warnings = None, []
+        context = Context("s-test", self._count, note=Source(source).leading_comment())
+        run = self.layer.run()
+        outcomes: list[Outcome] = []
+
+        def flush() -> None:
+            told, warnings = run.flush(context)
+            outcomes.extend(told)
+            self.warnings += warnings
+
+        for statement in Source(source).statements(ast.parse(source).body):
+            node = statement.node
+            if run.waits and not defines(node):
+                flush()
+            if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+                self._features |= {alias.name: _FEATURES[alias.name] for alias in node.names}
+            code = compile(
+                ast.Module([node], []), "<cell>", "exec", flags=sum(self._features.values()), dont_inherit=True
+            )
+            try:
+                exec(code, self.namespace)
+            except Exception as error:
+                self.error = error
+                break
+            run.offer(replace(statement, futures=tuple(self._features)))
+        flush()
+        return outcomes
+
+    def keep(self, name: str) -> list[Outcome]:
+        """`%keep name`."""
+        run = self.layer.run()
+        run.keep(name)
+        outcomes, self.warnings = run.flush(Context("s-test", self._count))
+        return outcomes
+
+    def kept(self, name: str) -> Definition:
+        """The kept definition that gives `name`."""
+        return next(entry.definition for entry in self.layer.definitions if name in entry.definition.gives)
+
+    @property
+    def names(self) -> set[str]:
+        """Every name that the layer gives."""
+        return {name for entry in self.layer.definitions for name in entry.definition.gives}
+
+    @property
+    def files(self) -> dict[RelPath, str]:
+        return {path: data.decode() for path, data in self.store.files().items()}
+
+
+def said(outcomes: list[Outcome]) -> list[str]:
+    """Outcomes in a word each, for tables."""
+    return [_said(outcome) for outcome in outcomes]
+
+
+def _said(outcome: Outcome) -> str:
+    match outcome:
+        case Kept(definition, pulled, needs, warnings):
+            parts = [f"keep {', '.join(definition.gives)}"]
+            parts += [f"with {', '.join(each.key for each in pulled)}"] if pulled else []
+            parts += [f"needs {', '.join(needs)}"] if needs else []
+            return "; ".join([" ".join(parts), *warnings])
+        case Unchanged(definition):
+            return f"same {', '.join(definition.gives)}"
+        case NotKept(name, reason):
+            return f"not {name}: {reason}"
+        case Forgotten(name, reason):
+            return f"forget {name}: {reason}" if reason else f"forget {name}"
