@@ -1,0 +1,368 @@
+"""Layers that cannot be used, or that fail while a kernel runs: it starts, cells run, one notice says what and why."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .conftest import StartKernel
+from .driver import Home, Kernel
+
+
+def cells_run(kernel: Kernel) -> None:
+    """Cells are as good as ever, and say nothing of the layer."""
+    answer = kernel.run("def works():\n    return 'works'\nworks()")
+    assert answer.value == "'works'"
+    assert answer.notices == []
+    assert answer.perdure["kept"] == []
+
+
+def tree(folder: Path) -> dict[str, str]:
+    """Every file below a folder, so that it can be seen that none was touched."""
+    if folder.is_file():
+        return {"": folder.read_text()}
+    return {str(p.relative_to(folder)): p.read_text() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+# Folders that cannot serve.
+
+
+def a_file(layer: Path) -> None:
+    layer.write_text("a file of the user")
+
+
+def a_file_above(layer: Path) -> None:
+    layer.parent.mkdir(exist_ok=True)
+    layer.write_text("in the way")
+
+
+def other_things(layer: Path) -> None:
+    layer.mkdir()
+    (layer / "thesis.tex").write_text("years of work")
+
+
+def other_python(layer: Path) -> None:
+    (layer / "functions").mkdir(parents=True)
+    (layer / "functions/mine.py").write_text("raise RuntimeError('this must never run')")
+
+
+def another_repository(layer: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(layer)], check=True)
+
+
+def a_link_to_nowhere(layer: Path) -> None:
+    layer.symlink_to("not-mounted/layer")
+
+
+def a_newer_format(layer: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(layer)], check=True)
+    (layer / "pyproject.toml").write_text("[tool.perdure]\nformat = 999\n")
+
+
+def no_format(layer: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(layer)], check=True)
+    (layer / "pyproject.toml").write_text("<<<<<<< HEAD\n")
+
+
+def no_git(layer: Path) -> None:
+    layer.mkdir()
+    (layer / "pyproject.toml").write_text("[tool.perdure]\nformat = 1\n")
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (a_file, "{layer} is a file, not a folder; move it away, or set PERDURE_LAYER to another folder"),
+        (other_things, "{layer} has other things in it and is no layer; move it away, or set PERDURE_LAYER"),
+        (other_python, "{layer} has other things in it and is no layer; move it away, or set PERDURE_LAYER"),
+        (another_repository, "{layer} is a git repository, but no layer; move it away, or set PERDURE_LAYER"),
+        (a_link_to_nowhere, "{layer} is a link to not-mounted/layer, which is not there; mend or remove the link"),
+        (
+            a_newer_format,
+            "{layer} was written by a newer perdure (its format is 999, this one knows 1); update perdure",
+        ),
+        (no_format, "{layer} has a pyproject.toml that cannot be read"),
+        (no_git, "{layer} is a layer without its .git; put it back"),
+    ],
+)
+def test_a_folder_that_cannot_serve_is_told_and_not_touched(
+    home: Home, new_kernel: StartKernel, make: Callable[[Path], None], said: str
+) -> None:
+    make(home.layer)
+    before = tree(home.layer)
+    kernel = new_kernel().start()
+    (told,) = kernel.hello
+    assert told.startswith(f"[layer: nothing is kept or loaded; {said.format(layer=home.layer)}")
+    cells_run(kernel)
+    assert "perdure has no layer: " in kernel.request("kernel_info_request", {}).content["banner"]
+    assert kernel.run("%cells").stdout.startswith("perdure has no layer: ")
+    kernel.kill()
+    assert tree(home.layer) == before
+
+
+def test_a_file_above_the_layer_is_told(home: Home, new_kernel: StartKernel) -> None:
+    (home.root / "file").write_text("in the way")
+    kernel = new_kernel(PERDURE_LAYER=str(home.root / "file/deep/layer")).start()
+    (told,) = kernel.hello
+    assert f"{home.root / 'file'} is a file, not a folder" in told
+    cells_run(kernel)
+
+
+@pytest.mark.parametrize("path", ["~no_such_user_here/layer", "/dev/null/layer", "/proc/no_such_thing/layer"])
+def test_a_path_that_no_folder_can_have_is_told(new_kernel: StartKernel, path: str) -> None:
+    kernel = new_kernel(PERDURE_LAYER=path).start()
+    (told,) = kernel.hello
+    assert told.startswith("[layer: nothing is kept or loaded; ")
+    cells_run(kernel)
+
+
+def test_a_state_folder_that_cannot_be_written_is_told(home: Home, new_kernel: StartKernel) -> None:
+    (home.root / "no-folder").write_text("")
+    kernel = new_kernel(XDG_STATE_HOME=str(home.root / "no-folder"), HOME=str(home.root / "no-folder")).start()
+    (told,) = kernel.hello
+    assert told.startswith("[layer: nothing is kept or loaded; ")
+    assert "no-folder" in told
+    cells_run(kernel)
+    assert not home.layer.exists()
+
+
+# Who the user is.
+
+
+def test_without_a_git_identity_the_author_is_told_once(tmp_path: Path) -> None:
+    home = Home(tmp_path, identity=False)
+    kernel = Kernel(home)
+    try:
+        kernel.start()
+        told = [*kernel.hello, *kernel.run("def first():\n    return 1").notices]
+        assert len([line for line in told if "perdure <perdure@localhost>" in line]) == 1
+        assert "`git config --global user.name`" in "".join(told)
+        assert home.log()[0].author == "perdure <perdure@localhost>"
+        kernel.restart()
+        assert kernel.hello == []
+        assert kernel.run("def second():\n    return 2").notices == ["[layer: kept second]"]
+    finally:
+        kernel.kill()
+
+
+# Changes by hand.
+
+
+def test_a_dirty_tree_is_told_loaded_and_left(layer: Home, new_kernel: StartKernel) -> None:
+    kernel = new_kernel().start()
+    kernel.run("def edited():\n    return 'kept'\ndef removed():\n    return 1")
+    kernel.kill()
+    (layer.layer / "functions/e/edited.py").write_text("def edited():\n    return 'by hand'\n")
+    (layer.layer / "functions/r/removed.py").unlink()
+    (layer.layer / "functions/n").mkdir()
+    (layer.layer / "functions/n/new.py").write_text("def new():\n    return 'new'\n")
+    status = layer.status()
+    kernel.start()
+    (told,) = kernel.hello
+    assert told.startswith(
+        "[layer: changed outside perdure and not committed: "
+        "functions/e/edited.py, functions/r/removed.py, functions/n/new.py; the files are loaded as they are"
+    )
+    assert f"`git add -A` and `git commit` in {layer.layer} keep the change" in told
+    assert kernel.run("edited(), new(), 'removed' in globals()").value == "('by hand', 'new', False)"
+    assert kernel.run("def other():\n    return 1").notices == ["[layer: kept other]"]
+    assert layer.status() == status
+
+
+def test_a_merge_that_stopped_is_told_with_its_file_and_line(kernel: Kernel) -> None:
+    home = kernel.home
+    kernel.run("def fine():\n    return 1\n")
+    kernel.run("def contested():\n    return 1")
+    kernel.kill()
+    home.git("switch", "-q", "-c", "other")
+    file = home.layer / "functions/c/contested.py"
+    file.write_text("def contested():\n    return 2\n")
+    home.git("commit", "-q", "-a", "-m", "theirs")
+    home.git("switch", "-q", "main")
+    file.write_text("def contested():\n    return 3\n")
+    home.git("commit", "-q", "-a", "-m", "ours")
+    subprocess.run(["git", "merge", "-q", "other"], cwd=home.layer, env=home.environ, capture_output=True, check=False)
+    kernel.start()
+    assert "[layer: skipped functions/c/contested.py: line 2: it has merge conflict markers]" in kernel.hello
+    assert kernel.run("fine()").value == "1"
+    (told,) = kernel.run("def meanwhile():\n    return 1").notices
+    assert told.startswith("[layer: meanwhile not kept; ")
+    assert "merge" in told
+    home.git("checkout", "-q", "--theirs", "functions/c/contested.py")
+    home.git("commit", "-q", "-a", "--no-edit")
+    assert kernel.run("def meanwhile():\n    return 1").notices == ["[layer: kept meanwhile]"]
+    assert home.status() == ""
+    assert kernel.restart().hello == []
+    assert kernel.run("contested()").value == "2"
+
+
+# Whose code it is.
+
+
+@pytest.fixture
+def clone(layer: Home) -> Home:
+    """A home whose layer is a clone, with a definition that leaves a trace where it runs."""
+    trap = layer.layer / "functions/t/trap.py"
+    trap.parent.mkdir(parents=True)
+    trap.write_text("open('trapped', 'w').close()\n\n\ndef trap():\n    return 'ran'\n")
+    layer.git("add", "--all")
+    layer.git("commit", "-q", "-m", "theirs")
+    layer.git("clone", "-q", layer.layer, layer.root / "clone")
+    layer.layer = layer.root / "clone"
+    layer.environ["PERDURE_LAYER"] = str(layer.layer)
+    for part in (layer.layer, layer.layer / ".git"):
+        part.chmod(0o700)
+    return layer
+
+
+def test_a_clone_is_not_run_until_it_is_trusted(clone: Home, new_kernel: StartKernel) -> None:
+    kernel = new_kernel().start()
+    (told,) = kernel.hello
+    assert told == (
+        f"[layer: nothing is kept or loaded; {clone.layer} with 1 definition is not trusted; "
+        "look at it, then %layer trust loads it]"
+    )
+    assert not (clone.work / "trapped").exists()
+    cells_run(kernel)
+    answer = kernel.run("%layer trust")
+    assert answer.stdout.startswith(f"perdure layer {clone.layer}: 1 definition")
+    assert (clone.work / "trapped").exists()
+    assert kernel.run("trap()").value == "'ran'"
+    assert kernel.run("def mine():\n    return 1").notices == ["[layer: kept mine]"]
+    assert kernel.restart().hello == []
+    assert kernel.run("mine(), trap()").value == "(1, 'ran')"
+
+
+def test_trust_is_of_one_path(clone: Home, new_kernel: StartKernel) -> None:
+    kernel = new_kernel().start()
+    kernel.run("%layer trust")
+    kernel.kill()
+    moved = clone.root / "moved"
+    shutil.copytree(clone.layer, moved)
+    other = new_kernel(PERDURE_LAYER=str(moved)).start()
+    assert "is not trusted" in other.hello[0]
+
+
+def test_what_cannot_be_trusted_is_said(new_kernel: StartKernel) -> None:
+    kernel = new_kernel().start()
+    assert kernel.run("%layer trust").stdout.startswith("There is nothing to trust: perdure layer ")
+    assert kernel.run("%layer nonsense").stdout.startswith("%layer knows no 'nonsense'. ")
+
+
+@pytest.mark.parametrize("part", ["", ".git"])
+def test_a_folder_that_others_can_write_is_not_run(layer: Home, new_kernel: StartKernel, part: str) -> None:
+    (layer.layer / part).chmod(0o777)
+    kernel = new_kernel().start()
+    (told,) = kernel.hello
+    assert "can be written by other users; run `chmod -R go-w " in told
+    cells_run(kernel)
+
+
+# Faults while a kernel runs.
+
+
+def refused(kernel: Kernel, name: str) -> str:
+    """The one notice of a definition that cannot be kept; it is live all the same."""
+    answer = kernel.run(f"def {name}():\n    return 'live'\n{name}()")
+    assert answer.value == "'live'"
+    assert answer.perdure["kept"] == []
+    (told,) = answer.notices
+    assert told.startswith(f"[layer: {name} not kept; ")
+    return told
+
+
+def test_a_layer_that_is_deleted_meanwhile(kernel: Kernel) -> None:
+    kernel.run("def before():\n    return 1")
+    aside = kernel.home.root / "aside"
+    kernel.home.layer.rename(aside)
+    assert str(kernel.home.layer) in refused(kernel, "while_gone")
+    assert not kernel.home.layer.exists()
+    aside.rename(kernel.home.layer)
+    assert kernel.run("def while_gone():\n    return 1").notices == ["[layer: kept while_gone]"]
+    assert kernel.home.status() == ""
+
+
+def test_a_layer_that_becomes_a_file_meanwhile(kernel: Kernel) -> None:
+    kernel.run("def before():\n    return 1")
+    shutil.rmtree(kernel.home.layer)
+    kernel.home.layer.write_text("a file")
+    refused(kernel, "while_file")
+    assert kernel.home.layer.read_text() == "a file"
+
+
+def test_a_layer_that_becomes_another_folder_meanwhile(kernel: Kernel) -> None:
+    kernel.run("def before():\n    return 1")
+    shutil.rmtree(kernel.home.layer)
+    kernel.home.layer.mkdir()
+    (kernel.home.layer / "thesis.tex").write_text("years of work")
+    refused(kernel, "while_other")
+    assert tree(kernel.home.layer) == {"thesis.tex": "years of work"}
+
+
+def test_a_lock_that_another_program_holds_is_told(kernel: Kernel) -> None:
+    kernel.run("def before():\n    return 1")
+    lock = kernel.home.layer / ".git/index.lock"
+    lock.touch()
+    told = refused(kernel, "while_locked")
+    assert f"{lock} has been held by another program for " in told
+    lock.unlink()
+    assert kernel.run("def while_locked():\n    return 1").notices == ["[layer: kept while_locked]"]
+    assert kernel.home.status() == ""
+
+
+def test_a_lock_that_is_let_go_is_waited_for(kernel: Kernel) -> None:
+    kernel.run("def before():\n    return 1")
+    lock = kernel.home.layer / ".git/index.lock"
+    lock.touch()
+    running = kernel.send("print('on', flush=True)\ndef waits():\n    return 1")
+    kernel.wait_for_output(running, "on")
+    lock.unlink()
+    assert kernel.finish(running).notices == ["[layer: kept waits]"]
+
+
+def test_a_file_where_a_folder_of_the_layer_should_be(kernel: Kernel) -> None:
+    kernel.run("def before():\n    return 1")
+    (kernel.home.layer / "classes").write_text("in the way")
+    answer = kernel.run("class InTheWay:\n    pass")
+    assert answer.notices[0].startswith("[layer: InTheWay not kept; ")
+    assert kernel.run("def function():\n    return 1").notices == ["[layer: kept function]"]
+    assert kernel.home.fsck() == ""
+
+
+def test_a_fault_of_one_cell_leaves_the_layer_as_it_was(kernel: Kernel) -> None:
+    kernel.run("def before():\n    return 1")
+    files, log = kernel.home.files(), kernel.home.log()
+    lock = kernel.home.layer / ".git/index.lock"
+    lock.touch()
+    kernel.run("def before():\n    return 2\ndel before\nNEW = 1")
+    lock.unlink()
+    assert kernel.home.files() == files
+    assert kernel.home.log() == log
+    assert kernel.home.status() == ""
+    assert kernel.home.fsck() == ""
+
+
+def test_a_record_that_cannot_be_written_is_told_and_the_definition_kept(kernel: Kernel) -> None:
+    kernel.run("def before():\n    return 1")
+    (events,) = kernel.home.root.rglob("events.jsonl")
+    events.unlink()
+    os.mkdir(events)
+    (told, *more) = kernel.run("def unrecorded():\n    return 1").notices
+    assert told == "[layer: kept unrecorded]"
+    assert len(more) == 1
+    assert "not on record" in more[0]
+    assert kernel.home.log()[0].subject == "keep unrecorded"
+
+
+def test_a_mistake_of_perdures_own_costs_a_notice_and_not_the_cell(kernel: Kernel) -> None:
+    kernel.run("from perdure.layer.room import Run\nreal = Run.offer\nRun.offer = None")
+    (told,) = kernel.run("def unlucky():\n    return 5").notices
+    assert told.startswith("[layer: unlucky not kept; perdure itself failed (TypeError: ")
+    assert kernel.run("unlucky()").value == "5"
+    kernel.run("Run.offer = real")
+    assert kernel.run("def unlucky():\n    return 5").notices == ["[layer: kept unlucky]"]
