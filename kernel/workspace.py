@@ -109,7 +109,8 @@ class Workspace:
         TrustRecord(Homes.of_user().state, RealDisk()).accept(self.place.path)
         self.trouble = None
         self.boot()
-        return self.summary() + "."
+        told, self._problems = self._problems, []
+        return "\n".join([self.summary() + ".", *told])
 
     def summary(self) -> str:
         """One line on the layer, as the banner shows it."""

@@ -1,6 +1,6 @@
 """The port to where a layer is stored: what is asked of a store, and nothing of how.
 
-`git.GitStore` is the real one, `memory.MemoryStore` the one for tests and for `PERDURE_MODE=readonly` previews;
+`git.GitStore` is the real one, `memory.MemoryStore` one that leaves nothing behind;
 tests/layer/test_store_contract.py holds both to the same promises.
 """
 
