@@ -19,12 +19,14 @@ from urllib.parse import unquote
 from .binding import bound_names
 from .definition import Definition, RelPath
 from .errors import UnreadableFile
-from .fileformat import decode, read
+from .fileformat import read_file
 from .imports import ImportRecord, entries_of
 from .install import FromText, Image
 from .order import Loadable, load_order
 from .scope import Reads, reads_of
-from .source import parse
+from .view import MODULE_NAMES
+
+_LONGEST = 200  # characters of an exception's message in a reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,7 @@ class Skipped:
     path: RelPath
     reason: str
     names: tuple[str, ...]  # what it would have given, as far as that can be told
+    definition: Definition | None = None  # what it holds, where that can be read and nothing else gives its names
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,7 @@ class Boot:
         self._modules = modules
         self._skipped: dict[RelPath, str] = {}
         self._loaded: dict[RelPath, Loaded] = {}
+        self._givers: dict[str, RelPath] = {}
         self._files = dict(self._read(files))
 
     def run(self) -> BootReport:
@@ -88,31 +92,33 @@ class Boot:
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
             self._load()
         loaded = tuple(self._with_unresolved(item) for item in self._loaded.values())
-        skipped = tuple(Skipped(path, reason, self._names(path)) for path, reason in sorted(self._skipped.items()))
+        skipped = tuple(self._as_skipped(path, reason) for path, reason in sorted(self._skipped.items()))
         return BootReport(loaded, skipped, printed.getvalue())
 
     def _read(self, files: Mapping[RelPath, bytes]) -> Iterable[tuple[RelPath, _File]]:
-        givers: dict[str, RelPath] = {}
         for path, data in sorted(files.items()):
             try:
-                text = decode(path, data)
-                definition = read(path, data)
+                file = read_file(path, data)
+                reads = reads_of(*file.tree.body)
             except UnreadableFile as error:
-                self._skipped[path] = f"line {error.line}: {error.why}"
+                self._skip(path, f"line {error.line}: {error.why}")
                 continue
-            if twice := [name for name in definition.gives if name in givers]:
-                self._skipped[path] = f"{twice[0]} is defined in {givers[twice[0]]} too; remove one of the files"
+            except RecursionError:
+                self._skip(path, "it is nested too deeply to be read")
                 continue
-            givers.update(dict.fromkeys(definition.gives, path))
-            tree = parse(text)
-            yield path, _File(path, text, definition, reads_of(*tree.body), tree)
+            names = file.definition.gives
+            if twice := [name for name in names if name in self._givers]:
+                self._skip(path, f"{twice[0]} is defined in {self._givers[twice[0]]} too; remove one of the files")
+                continue
+            self._givers.update(dict.fromkeys(names, path))
+            yield path, _File(path, file.text, file.definition, reads, file.tree)
 
     def _skip_those_that_call_what_is_gone(self) -> None:
         """Leave out files that call a name which was a definition when they were kept and which nothing gives now.
 
         Only the file itself: its callers load, and meet a NameError where they call it.
         """
-        there = set(dir(builtins)) | self._image.namespace.keys()
+        there = {*MODULE_NAMES, *dir(builtins), *self._image.namespace}
         for path in self._skipped:  # its names are gone for another reason, which is told
             there.update(self._names(path))
         for file in self._files.values():
@@ -124,7 +130,7 @@ class Boot:
 
     def _load(self) -> None:
         order = load_order(
-            Loadable(path, file.definition.gives, file.reads, file.definition.after)
+            Loadable(path, file.definition.gives, file.reads, file.tree.body[-1], file.definition.after)
             for path, file in self._files.items()
             if path not in self._skipped
         )
@@ -141,12 +147,14 @@ class Boot:
             waiting = {path: missing for path, missing in left.items() if not self._is_done(path)}
 
     def _try_lazily(self, left: Mapping[RelPath, NameError]) -> bool:
-        """Where nothing moves: load those that wait for a name in an annotation alone; whether any could be."""
+        """Where nothing moves: load the first that waits for a name in an annotation alone; whether one did."""
         for path, missing in left.items():
             file = self._files[path]
             if missing.name in file.reads.annotation - file.reads.load:
                 self._try(file, lazy=missing.name)
-        return any(self._is_done(path) for path in left)
+                if self._is_done(path):
+                    return True
+        return False
 
     def _is_done(self, path: RelPath) -> bool:
         return path in self._loaded or path in self._skipped
@@ -164,7 +172,7 @@ class Boot:
                 return error
             self._skip(file.path, _why_raised(error, filename))
         except ModuleNotFoundError as error:
-            self._skip(file.path, f"the package {_top(error.name)} is missing; install it")
+            self._skip(file.path, self._why_not_found(error, filename))
         except BaseException as error:  # SystemExit and KeyboardInterrupt too: a definition must not end the kernel
             self._skip(file.path, _why_raised(error, filename))
         else:
@@ -175,15 +183,20 @@ class Boot:
 
     def _may_come(self, name: str | None) -> bool:
         """Whether a file not loaded yet gives `name`."""
-        return any(
-            name in file.definition.gives and path not in self._loaded and path not in self._skipped
-            for path, file in self._files.items()
-        )
+        return name in self._givers and not self._is_done(self._givers[name])
 
     def _why_missing(self, name: str | None) -> str:
         if giver := next((path for path in self._skipped if name in self._names(path)), None):
             return f"it needs {name} to load, and {giver} is skipped"
         return f"it needs {name} to load, which nothing defines"
+
+    def _why_not_found(self, error: ModuleNotFoundError, filename: str) -> str:
+        name = error.name or ""
+        package, _, inner = name.partition(".")
+        if not package:
+            return _why_raised(error, filename)
+        # What is missing may be a part of a package that is there, as after an upgrade.
+        return f"{name} is no module of {package} here" if inner else f"the package {package} is missing; install it"
 
     def _with_unresolved(self, item: Loaded) -> Loaded:
         there: Collection[str] = self._image.namespace
@@ -195,20 +208,23 @@ class Boot:
             return self._files[path].definition.gives
         return (unquote(path.rpartition("/")[2].removesuffix(".py").partition("~")[0]),)
 
+    def _as_skipped(self, path: RelPath, reason: str) -> Skipped:
+        definition = self._files[path].definition if path in self._files else None
+        return Skipped(path, reason, self._names(path), definition)
+
     def _skip(self, path: RelPath, reason: str) -> None:
         # The file stays among the read ones: its names tell others why they cannot load.
         self._skipped[path] = reason
 
 
 def _why_raised(error: BaseException, filename: str) -> str:
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == filename]
+    if isinstance(error, SyntaxError) and error.filename == filename:
+        return f"line {error.lineno}: {error.msg}"  # one that only the compiler finds
+    lines = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == filename]
     where = f" at line {lines[-1]}" if lines else ""
     try:
-        said = str(error)
+        said = " ".join(str(error).split())
     except Exception:  # an exception of the user's may fail to print itself
         said = ""
-    return f"it raised {type(error).__name__}{': ' if said else ''}{said}{where}"
-
-
-def _top(name: str | None) -> str:
-    return (name or "it imports").partition(".")[0]
+    said = f": {said[:_LONGEST]}{'…' if len(said) > _LONGEST else ''}" if said else ""
+    return f"it raised {type(error).__name__}{said}{where}"

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import dataclass
 
+from .binding import bound_names
 from .definition import Definition, Key, Kind, RelPath
 from .errors import UnreadableFile
 from .source import Source, bound_targets, parse
 
 HEADER = "# perdure:"
 _FIELDS = ("needs", "after", "name")
+# What `tokenize.open`, and so `linecache`, takes for the encoding of a file in its first two lines (PEP 263).
+_COOKIE = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*[-\w.]+")
 _CONFLICT = re.compile(r"^(<<<<<<< |>>>>>>> |\|\|\|\|\|\|\| |=======$)", re.MULTILINE)
 
 
@@ -22,14 +26,27 @@ def render(definition: Definition) -> bytes:
     """The file's bytes: UTF-8, bare newlines, one at the end."""
     parts = []
     header = _header(definition)
-    # Without this a definition whose own comment looks like our header would be read as having one.
-    if header or definition.text.startswith(HEADER):
+    is_first = not definition.imports
+    has_cookie = is_first and any(map(_COOKIE.match, definition.text.split("\n", 2)[:2]))
+    # Without a header a definition whose own comment looks like ours would be read as having one.
+    if header or has_cookie or (is_first and definition.text.startswith(HEADER)):
         parts.append(f"{HEADER}{header}\n")
+    if has_cookie:
+        parts.append("\n")
     if definition.imports:
         parts.append("\n".join(definition.imports) + "\n")
         parts.append("\n" if definition.kind is Kind.VALUE else "\n\n")
     parts.append(definition.text + "\n")
     return "".join(parts).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A definition file as read."""
+
+    definition: Definition
+    text: str  # all of it
+    tree: ast.Module
 
 
 def read(path: RelPath, data: bytes) -> Definition:
@@ -38,29 +55,37 @@ def read(path: RelPath, data: bytes) -> Definition:
     Raises:
         UnreadableFile: not UTF-8, merge conflict markers, a syntax error, or nothing that could be a definition.
     """
+    return read_file(path, data).definition
+
+
+def read_file(path: RelPath, data: bytes) -> File:
+    """As `read`, with the text and the tree it was read from."""
     text = decode(path, data)
     try:
-        body = parse(text).body
+        tree = parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise _not_python(path, text, error) from None
     source = Source(text)
-    imports, body = _leading_imports(body)
+    imports, body = _leading_imports(tree.body)
     if not body:
         raise UnreadableFile(path, 1, "it defines nothing")
     header = _read_header(text)
-    start = _first_line_of_text(source, header is not None, imports)
     key, kind, names = _identity(path, body)
     fields = header or {}
-    given = fields.get("name", ())
-    return Definition(
-        key=Key(given[0]) if given else key,
+    if given := fields.get("name", ()):
+        if strange := sorted(set(given) - bound_names(body)):
+            raise UnreadableFile(path, 1, f"its first line names {strange[0]}, which it does not define")
+        key = Key(given[0])
+    definition = Definition(
+        key=key,
         kind=kind,
-        text=source.lines_from(start),
+        text=source.lines_from(_first_line_of_text(source, header is not None, imports)),
         imports=tuple(source.segment(node) for node in imports),
         needs=fields.get("needs", ()),
         after=tuple(Key(name) for name in fields.get("after", ())),
         names=given or (names if len(names) > 1 else ()),
     )
+    return File(definition, text, tree)
 
 
 def decode(path: RelPath, data: bytes) -> str:
@@ -120,11 +145,9 @@ def _leading_imports(body: list[ast.stmt]) -> tuple[list[ast.stmt], list[ast.stm
 
 
 def _first_line_of_text(source: Source, has_header: bool, imports: list[ast.stmt]) -> int:
-    line = 1 + has_header
-    if imports:
-        line = (imports[-1].end_lineno or 0) + 1
-        while source.is_blank(line):
-            line += 1
+    line = (imports[-1].end_lineno or 0) + 1 if imports else 1 + has_header
+    while source.is_blank(line):
+        line += 1
     return line
 
 

@@ -7,6 +7,7 @@ in the user's namespace under its file's path, so that tracebacks and `inspect` 
 from __future__ import annotations
 import __future__
 
+import ast
 from collections.abc import MutableMapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -14,7 +15,7 @@ from typing import TypeAlias
 
 from .binding import bound_names
 from .definition import Definition
-from .source import parse, unwarned
+from .source import unwarned
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,19 +62,24 @@ class Image:
     def _run(self, definition: Definition, way: FromText) -> None:
         flags = __future__.annotations.compiler_flag if way.lazy_annotations else 0
         with unwarned():
-            code = compile(way.text, way.filename, "exec", flags=flags, dont_inherit=True)
-        # Names that the text sets on its way but another definition gives now (`A, B = 1, 2` after a new A).
-        foreign = _foreign_names(definition)
+            tree = ast.parse(way.text, way.filename)
+            code = compile(tree, way.filename, "exec", flags=flags, dont_inherit=True)
+        foreign = self._foreign_names(definition, tree)
         before = {name: self.namespace.get(name, _MISSING) for name in foreign}
-        exec(code, self.namespace)  # type: ignore[arg-type]  # a user namespace is a dict
-        for name, value in before.items():
-            if value is _MISSING:
-                self.namespace.pop(name, None)
-            else:
-                self.namespace[name] = value
+        try:
+            exec(code, self.namespace)  # type: ignore[arg-type]  # a user namespace is a dict
+        finally:
+            for name, value in before.items():
+                if value is _MISSING:
+                    self.namespace.pop(name, None)
+                else:
+                    self.namespace[name] = value
 
-
-def _foreign_names(definition: Definition) -> frozenset[str]:
-    if not definition.names:
-        return frozenset()
-    return bound_names(parse(definition.text).body) - set(definition.gives)
+    def _foreign_names(self, definition: Definition, tree: ast.Module) -> frozenset[str]:
+        """The names that the file sets on its way but that other definitions give."""
+        imports = bound_names(node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom))
+        # `from math import sqrt`, though sqrt is a function of the user's own since.
+        foreign = imports & self._live.keys()
+        if definition.names:  # `A, B = 1, 2` after a new A
+            foreign |= bound_names(tree.body) - imports
+        return foreign - {*definition.gives}

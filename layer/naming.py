@@ -19,7 +19,7 @@ _UNSAFE = re.compile(rb"[^A-Za-z0-9_.@]")
 
 def path_of(kind: Kind, key: Key, *, twin: bool = False) -> RelPath:
     """Where the definition `key` of `kind` stands; `twin` where another key's path differs from it only in case."""
-    first = key[0].lower()
+    first = key[0].lower() if key[0].isascii() else ""
     inner = first if first == "_" or "a" <= first <= "z" else "~"
     return RelPath(f"{kind.folder}/{inner}/{_file_stem(key, twin=twin)}.py")
 

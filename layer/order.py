@@ -6,11 +6,13 @@ loader. Annotations count like other reads, though one that cannot be read is no
 
 from __future__ import annotations
 
+import ast
 import heapq
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from .definition import Key, RelPath
+from .running import Running
 from .scope import Reads
 
 
@@ -21,40 +23,28 @@ class Loadable:
     path: RelPath
     gives: tuple[str, ...]
     reads: Reads
+    node: ast.stmt  # the defining statement, for what runs when others call it
     after: tuple[Key, ...] = ()
 
 
 def load_order(files: Iterable[Loadable]) -> list[RelPath]:
     """The paths of `files` in load order."""
     by_path = {file.path: file for file in sorted(files, key=lambda file: file.path)}
-    givers: dict[str, list[Loadable]] = {}
-    for file in by_path.values():
-        for name in file.gives:
-            givers.setdefault(name, []).append(file)
-    named = {
-        path: _paths(file.reads.load | file.reads.annotation | {*file.after}, givers) for path, file in by_path.items()
-    }
-    called = {path: _called_in_loading(file, givers) for path, file in by_path.items()}
-    order = _sorted({path: (named[path] | called[path]) - {path} for path in by_path})
-    # What is called on the way is a guess and may close a circle; what is named is not.
-    order += _sorted({path: named[path] - {path} - {*order} for path in by_path.keys() - {*order}})
+    givers = {name: file for file in reversed(by_path.values()) for name in file.gives}
+    running = Running(lambda name: givers[name].node if name in givers else None)
+    must = {path: _paths(file.reads.load | {*file.after}, givers) for path, file in by_path.items()}
+    runs = {path: must[path] | _paths(running.reads(file.reads), givers) for path, file in by_path.items()}
+    may = {path: runs[path] | _paths(file.reads.annotation, givers) for path, file in by_path.items()}
+    order: list[RelPath] = []
+    # What is called on the way is a guess, and an annotation can wait: where they close a circle they give way.
+    for waits in (may, runs, must):
+        placed = {*order}
+        order += _sorted({path: waits[path] - {path} - placed for path in by_path.keys() - placed})
     return order + sorted(by_path.keys() - {*order})
 
 
-def _paths(names: Iterable[str], givers: Mapping[str, list[Loadable]]) -> set[RelPath]:
-    return {giver.path for name in names for giver in givers.get(name, ())}
-
-
-def _called_in_loading(file: Loadable, givers: Mapping[str, list[Loadable]]) -> set[RelPath]:
-    """Files that what `file` reads to load may call: a decorator calls its helpers, a base class its own."""
-    reached: set[RelPath] = set()
-    todo = [giver for name in file.reads.load for giver in givers.get(name, ())]
-    while todo:
-        giver = todo.pop()
-        if giver.path not in reached:
-            reached.add(giver.path)
-            todo += [other for name in giver.reads.call | giver.reads.load for other in givers.get(name, ())]
-    return reached
+def _paths(names: Iterable[str], givers: Mapping[str, Loadable]) -> set[RelPath]:
+    return {givers[name].path for name in names if name in givers}
 
 
 def _sorted(waits: Mapping[RelPath, set[RelPath]]) -> list[RelPath]:

@@ -20,15 +20,17 @@ class Entry:
 
     definition: Definition
     path: RelPath
+    awake: bool = True  # False for a file that was skipped at boot: not live, but to be replaced when its name is kept
 
 
 class Table:
-    """Every kept definition, by key and by each name it gives."""
+    """Every definition that has a file, by key, and those that are live by each name they give."""
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         self.entries: dict[Key, Entry] = {}
         self.by_name: dict[str, Definition] = {}
         self.touched: set[RelPath] = set()  # paths whose file this table changed since it was copied
+        self._givers: dict[str, Key] = {}  # of every name, live or not
         self._by_path: dict[RelPath, Definition] = {}
         self._by_folded: dict[str, tuple[Key, ...]] = {}
         for entry in entries:
@@ -38,7 +40,7 @@ class Table:
     def copy(self) -> Table:
         """A table that can be edited without touching this one."""
         table = Table()
-        table.entries, table.by_name = self.entries.copy(), self.by_name.copy()
+        table.entries, table.by_name, table._givers = self.entries.copy(), self.by_name.copy(), self._givers.copy()
         table._by_path, table._by_folded = self._by_path.copy(), self._by_folded.copy()
         return table
 
@@ -48,7 +50,15 @@ class Table:
 
     def put(self, definition: Definition) -> None:
         """Keep `definition` in place of whatever gave its names."""
-        displaced = {self.by_name[name].key for name in definition.gives if name in self.by_name}
+        self._put(definition, awake=True)
+
+    def drop(self, name: str) -> None:
+        """Take `name` out of the table; other names of the same definition stay."""
+        if name in self._givers:
+            self._without(self._givers[name], (name,))
+
+    def _put(self, definition: Definition, *, awake: bool) -> None:
+        displaced = {self._givers[name] for name in definition.gives if name in self._givers}
         rests = [rest for key in sorted(displaced) if (rest := self._without(key, definition.gives))]
         if rests:
             # The displaced text still sets the name on its way, so the new one has to come later.
@@ -57,21 +67,24 @@ class Table:
         twins = {key: self.entries[key].path for key in keys}
         path, moves = place_among(definition.kind, definition.key, twins)
         for key, target in moves.items():
-            self._add(Entry(self._remove(key).definition, target))
-        self._add(Entry(definition, path))
+            self._settle(replace(self._remove(key), path=target))
+        self._settle(Entry(definition, path, awake))
 
-    def drop(self, name: str) -> None:
-        """Take `name` out of the table; other names of the same definition stay."""
-        if name in self.by_name:
-            self._without(self.by_name[name].key, (name,))
+    def _settle(self, entry: Entry) -> None:
+        """Add `entry`; a definition that somebody put into the file of this one by hand goes to its own."""
+        other = self._by_path.get(entry.path)
+        guest = self._remove(other.key) if other is not None else None
+        self._add(entry)
+        if guest is not None:
+            self._put(guest.definition, awake=guest.awake)
 
     def _without(self, key: Key, names: Iterable[str]) -> Key | None:
         """Take `names` from the definition `key`; the key of what is left of it, None if nothing is."""
-        definition = self._remove(key).definition
-        rest = tuple(name for name in definition.gives if name not in set(names))
+        entry = self._remove(key)
+        rest = tuple(name for name in entry.definition.gives if name not in set(names))
         if not rest:
             return None
-        self.put(replace(definition, key=Key(rest[0]), names=rest))
+        self._put(replace(entry.definition, key=Key(rest[0]), names=rest), awake=entry.awake)
         return Key(rest[0])
 
     def _add(self, entry: Entry) -> None:
@@ -82,7 +95,9 @@ class Table:
         folded = folded_path(definition.kind, definition.key)
         self._by_folded[folded] = (*self._by_folded.get(folded, ()), definition.key)
         for name in definition.gives:
-            self.by_name[name] = definition
+            self._givers[name] = definition.key
+            if entry.awake:
+                self.by_name[name] = definition
 
     def _remove(self, key: Key) -> Entry:
         entry = self.entries.pop(key)
@@ -91,7 +106,8 @@ class Table:
         folded = folded_path(entry.definition.kind, key)
         self._by_folded[folded] = tuple(other for other in self._by_folded[folded] if other != key)
         for name in entry.definition.gives:
-            del self.by_name[name]
+            del self._givers[name]
+            self.by_name.pop(name, None)
         return entry
 
 
@@ -123,7 +139,8 @@ def step(before: Table, after: Table, kept: Iterable[Key], forgot: Iterable[Key]
     ]
     changes += [Remove(path) for path in sorted(after.touched - stands.keys()) if before.at(path) is not None]
     kept = tuple(dict.fromkeys(kept))
-    forgot = tuple(key for key in dict.fromkeys(forgot) if key not in after.by_name)
+    # What was kept and forgotten within one run was never there.
+    forgot = tuple(key for key in dict.fromkeys(forgot) if key in before.by_name and key not in after.by_name)
     subject, left_out = _subject({"keep": kept, "forgot": forgot})
     note = "" if has_token(context.note) else context.note
     body = "\n\n".join(part for part in (left_out, note) if part)

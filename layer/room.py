@@ -72,7 +72,9 @@ class Layer:
         with self._lock:
             boot = Boot(self._store.files(), self.root, self.image, self.imports, self._modules)
             self.report = boot.run()
-            self._table = Table(Entry(item.definition, item.path) for item in self.report.loaded)
+            entries = [Entry(item.definition, item.path) for item in self.report.loaded]
+            entries += [Entry(s.definition, s.path, awake=False) for s in self.report.skipped if s.definition]
+            self._table = Table(entries)
         return self.report
 
     def record_skipped(self) -> None:
@@ -94,8 +96,8 @@ class Layer:
 
     @property
     def definitions(self) -> tuple[Entry, ...]:
-        """Every kept definition, by key."""
-        return tuple(entry for _, entry in sorted(self._table.entries.items()))
+        """Every kept definition that is live here, by key."""
+        return tuple(entry for _, entry in sorted(self._table.entries.items()) if entry.awake)
 
     def unresolved(self) -> tuple[tuple[Key, tuple[str, ...]], ...]:
         """Definitions that read, when called, names which are nowhere now."""

@@ -16,7 +16,8 @@ from .source import Statement
 
 _MISSING = object()
 _ATOMS = (int, bool, float, complex, str, bytes, type(None))
-_MODULE_NAMES = frozenset("__name__ __doc__ __file__ __spec__ __loader__ __package__ __builtins__ __builtin__".split())
+MODULE_NAMES = frozenset("__name__ __doc__ __file__ __spec__ __loader__ __package__ __builtins__ __builtin__".split())
+"""Names that any module has, one way or the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +82,9 @@ class View:
         """Where `name` comes from; `dotted` are the attribute chains it is read in, which tell submodules."""
         live = self.namespace.get(name, _MISSING)
         if live is _MISSING:
-            known = name in self.ambient or hasattr(builtins, name) or name in _MODULE_NAMES
+            known = name in self.ambient or hasattr(builtins, name) or name in MODULE_NAMES
             return Ambient() if known else Nowhere()
-        if self.ambient.get(name, _MISSING) is live or name in _MODULE_NAMES:
+        if self.ambient.get(name, _MISSING) is live or name in MODULE_NAMES:
             return Ambient()
         definition, plain = self.kept.get(name), self.plain.get(name)
         # A variable that was pulled in and has been set again since is a plain one: what it was is in the layer, for
