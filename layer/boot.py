@@ -141,8 +141,8 @@ class Boot:
                 if (missing := self._try(self._files[path])) is not None:
                     left[path] = missing
             if len(left) == len(waiting) and not self._try_lazily(left):
-                for path, missing in left.items():
-                    self._skip(path, self._why_missing(missing.name))
+                self._skipped.update(dict.fromkeys(left, ""))  # all of them, before it is said why
+                self._skipped.update({path: self._why_missing(path, missing.name) for path, missing in left.items()})
                 return
             waiting = {path: missing for path, missing in left.items() if not self._is_done(path)}
 
@@ -185,8 +185,8 @@ class Boot:
         """Whether a file not loaded yet gives `name`."""
         return name in self._givers and not self._is_done(self._givers[name])
 
-    def _why_missing(self, name: str | None) -> str:
-        if giver := next((path for path in self._skipped if name in self._names(path)), None):
+    def _why_missing(self, path: RelPath, name: str | None) -> str:
+        if giver := next((other for other in self._skipped if other != path and name in self._names(other)), None):
             return f"it needs {name} to load, and {giver} is skipped"
         return f"it needs {name} to load, which nothing defines"
 
