@@ -52,7 +52,8 @@ class Report:
         }
 
     def _warnings(self) -> list[str]:
-        return [warning for outcome in self.outcomes if isinstance(outcome, Kept) for warning in outcome.warnings]
+        kept = (outcome for outcome in self.outcomes if isinstance(outcome, Kept))
+        return list(dict.fromkeys(warning for outcome in kept for warning in outcome.warnings))
 
 
 def _successes(outcomes: Sequence[Outcome]) -> Iterable[str]:

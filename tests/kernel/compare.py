@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -75,19 +75,18 @@ def _plain(message: Message) -> dict[str, Any]:
 
 
 def _joined(messages: tuple[Message, ...]) -> list[Message]:
-    """The messages with neighbouring pieces of one stream joined: where it is cut is a matter of time."""
+    """The messages with the pieces of each stream joined that lie between two others.
+
+    Where a stream is cut, and which of two comes first, is a matter of time. Everything else flushes both before it.
+    """
     joined: list[Message] = []
-    for _, group in itertools.groupby(messages, _stream_of):
+    for is_stream, group in itertools.groupby(messages, lambda message: message["msg_type"] == "stream"):
         pieces = list(group)
-        if _stream_of(pieces[0])[0] is None:
+        if not is_stream:
             joined += pieces
             continue
-        text = "".join(piece["content"]["text"] for piece in pieces)
-        joined.append({**pieces[0], "content": {**pieces[0]["content"], "text": text}})
+        for name in sorted({piece["content"]["name"] for piece in pieces}):
+            said = [piece for piece in pieces if piece["content"]["name"] == name]
+            text = "".join(piece["content"]["text"] for piece in said)
+            joined.append({**said[0], "content": {"name": name, "text": text}})
     return joined
-
-
-def _stream_of(message: Mapping[str, Any]) -> tuple[str | None, str]:
-    if message["msg_type"] == "stream":
-        return message["content"]["name"], ""
-    return None, message["header"]["msg_id"]

@@ -100,10 +100,16 @@ def test_html_notices_are_escaped(shared: Kernel) -> None:
 
 @pytest.mark.parametrize("options", [{"silent": True}, {"store_history": False}], ids=["silent", "no history"])
 def test_a_front_end_that_looks_in_keeps_nothing(shared: Kernel, options: dict[str, Any]) -> None:
-    answer = shared.run("def looked_in():\n    return 1", kind=None, **options)
+    answer = shared.run("def looked_in():\n    return 1", kind=None, allow_stdin=True, **options)
     assert answer.notices == []
     assert answer.perdure["kept"] == []
     assert "functions/l/looked_in.py" not in shared.home.files()
+
+
+def test_a_notebooks_cell_out_of_the_history_is_kept(shared: Kernel) -> None:
+    # nbval runs them so.
+    answer = shared.run("def validated():\n    return 1", kind=None, allow_stdin=False, store_history=False)
+    assert answer.perdure["kept"] == ["validated"]
 
 
 def test_an_agents_cell_out_of_the_history_is_kept(shared: Kernel) -> None:

@@ -33,8 +33,8 @@ PINNED = {
     (InteractiveShell, "run_ast_nodes"): (
         "85581297f279",
         (
-            "PerdureShell.run_ast_nodes calls it once per statement: it must compile and run node by node, return True for "
-            "a failure, and decide what is shown from `interactivity` and the last node alone"
+            "PerdureShell.run_ast_nodes calls it once per statement: it must compile and run node by node, return True "
+            "for a failure, and decide what is shown from `interactivity` and the last node alone"
         ),
     ),
     (InteractiveShell, "run_cell_async"): (
