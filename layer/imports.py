@@ -37,12 +37,12 @@ class ImportEntry:
         """Whether running the statement again would bind `live`."""
         if self.attribute is None:
             path = self.module if self.renamed else self.module.partition(".")[0]
-            return modules.get(path) is live
+            return modules.get(path, _MISSING) is live
         module = modules.get(self.module)
         value = _MISSING if module is None else _attribute(module, self.attribute)
         if value is live or _is_reloaded(value, live):
             return True
-        return modules.get(f"{self.module}.{self.attribute}") is live
+        return modules.get(f"{self.module}.{self.attribute}", _MISSING) is live
 
 
 class ImportRecord:

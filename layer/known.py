@@ -17,10 +17,10 @@ PURE_MODULES = frozenset("math cmath itertools statistics colorsys unicodedata t
 PURE_CALLS = frozenset(
     _paths(
         "builtins",
-        "abs all any ascii bin bool bytearray bytes chr complex dict divmod enumerate filter float format frozenset "
-        "hex int isinstance issubclass len list map max memoryview min object oct ord pow range repr reversed round "
-        "set slice sorted str sum tuple type zip dict.fromkeys str.maketrans bytes.fromhex int.from_bytes "
-        "float.fromhex",
+        "abs all any ascii bin bool bytearray bytes callable chr complex dict divmod enumerate filter float format "
+        "frozenset hex int isinstance issubclass len list map max memoryview min object oct ord pow range repr "
+        "reversed round set slice sorted str sum tuple type zip dict.fromkeys str.maketrans bytes.fromhex "
+        "int.from_bytes float.fromhex",
     )
     | _paths("operator", "itemgetter attrgetter methodcaller add and_ or_ xor mul sub truediv floordiv mod neg not_")
     | _paths("re", "compile escape RegexFlag")

@@ -150,8 +150,12 @@ class Layer:
         for name in bound_names([node]):
             self._plain.pop(name, None)
             self._refused.pop(name, None)
-            if name in namespace and all(entry.binding != name for entry in imports):
-                self._plain[name] = Plain(assignment, id(namespace[name]))
+            if name not in namespace:
+                continue
+            live = namespace[name]
+            # Of `if …: import x` and `else: x = None` the value tells which one ran.
+            if not any(entry.binding == name and entry.gives(live, self._modules) for entry in imports):
+                self._plain[name] = Plain(assignment, id(live))
 
     def _commit(self, edits: Iterable[Kept | Forgotten], context: Context) -> list[str]:
         """Write what `edits` come to; the sentences to warn with.

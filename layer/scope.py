@@ -84,6 +84,7 @@ class _Reader:
         self._lazy = lazy  # as under `from __future__ import annotations`
         self._awaits = False
         self._entered = entered  # so many levels of function bodies are read as if they ran now
+        self._called_inside: frozenset[str] = frozenset()  # functions inside one of those that it calls itself
 
     def reads(self, set_by_then: Iterable[str] = ()) -> Reads:
         """What was found; of what is read when called, `set_by_then` is no global that others have to give."""
@@ -105,10 +106,12 @@ class _Reader:
         inner = Scope(ScopeKind.FUNCTION, scope, {argument.arg for argument in arguments_of(arguments)})
         inner.names.add("__class__")  # the compiler gives it to functions in a class, for a bare super()
         bind(body, inner)
+        before = self._entered, self._called_inside
         entered = self._entered if runs else 0
-        self._entered, before = max(0, entered - 1), self._entered
+        self._entered = max(0, entered - 1)
+        self._called_inside = _called_names(body) if entered else frozenset()
         self.run(body, inner, When.LOAD if entered else When.CALL)
-        self._entered = before
+        self._entered, self._called_inside = before
 
     def type_parameters(self, node: ast.AST, scope: Scope, when: When) -> Scope:
         parameters = getattr(node, "type_params", None)
@@ -160,7 +163,10 @@ class _Reader:
             self._annotation(argument.annotation, inner, when)
         self._annotation(node.returns, inner, when)
         scope.names.add(node.name)
+        before = self._entered
+        self._entered = max(before, node.name in self._called_inside)
         self.body(node.body, node.args, inner, runs=isinstance(node, ast.FunctionDef))
+        self._entered = before
         return ()
 
     def _lambda(self, node: ast.Lambda, scope: Scope, _: When) -> Iterable[ast.AST]:
@@ -251,6 +257,24 @@ class _Reader:
         if name is not None and scope.is_global(name.partition(".")[0]):
             name += method
             self._calls[name] = max(times, self._calls.get(name, 0))
+
+
+def _called_names(body: Iterable[ast.AST]) -> frozenset[str]:
+    """The names that a function's body calls, and those it decorates with, without entering functions in it."""
+    found = set()
+    todo = list(body)
+    while todo:
+        node = todo.pop()
+        match node:
+            case ast.FunctionDef(decorator_list=decorators) | ast.AsyncFunctionDef(decorator_list=decorators):
+                found |= {decorator.id for decorator in decorators if isinstance(decorator, ast.Name)}
+            case ast.Lambda():
+                pass
+            case _:
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                    found.add(node.func.id)
+                todo += ast.iter_child_nodes(node)
+    return frozenset(found)
 
 
 def _quoted(annotation: ast.expr) -> Iterator[ast.expr]:

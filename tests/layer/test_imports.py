@@ -60,6 +60,8 @@ CARRIED: list[tuple[list[str], str, list[str]]] = [
         "def f(): return sqrt",
         ["from math import sqrt"],
     ),
+    (["if 0: import no_such as q\nelse: q = None"], "def f(): return q", []),
+    (["try: from no_such import q\nexcept ImportError: q = None"], "def f(): return q", []),
     (["with open('/dev/null'): import json"], "def f(): return json", ["import json"]),
     (["for _ in [1]:\n while 1:\n  import json\n  break"], "def f(): return json", ["import json"]),
     (["import json", "json = 3"], "def f(): return json", []),

@@ -204,6 +204,9 @@ def test_calls_while_loading(source: str, calls: dict[str, int] | None) -> None:
         ("def f(a):\n def g(): return y\n return g", 2, "y", ""),
         ("def f(a):\n async def g(): return y\n return g", 2, "", "y"),
         ("def f(n): return f(n - 1)", 1, "", ""),
+        ("def f(a):\n def g(): return y\n return g()", 1, "y", ""),
+        ("def f(a):\n def g(): return y\n def h(): g()\n return h", 1, "", "y"),
+        ("def f(a):\n def g(h): return y\n @g\n def h(): return z\n return h", 1, "y", "z"),
         ("def f():\n class A:\n  x = y\n  def m(self): z", 1, "y", "z"),
     ],
 )

@@ -1,0 +1,268 @@
+"""A layer at work in one namespace, on a store in memory: offered, flushed, kept, booted, and when the store fails."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from perdure.layer.definition import Key, RelPath
+from perdure.layer.errors import StoreFault, UnknownDefinition
+from perdure.layer.events import EventName
+from perdure.layer.memory import MemoryStore
+from perdure.layer.plan import Context
+from perdure.layer.room import Location
+from perdure.layer.source import Source, parse
+from perdure.layer.store import Change, CommitId, Message
+
+from .cells import Cells, Events, said
+
+
+class FullStore(MemoryStore):
+    """A store whose disk is full as long as `full` is set."""
+
+    full = False
+
+    def commit(self, changes: Sequence[Change], message: Message) -> CommitId | None:
+        if self.full:
+            raise StoreFault(Path("/layer/x"), OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+        return super().commit(changes, message)
+
+
+class DeafEvents(Events):
+    def record(self, event: EventName, **fields: object) -> None:
+        raise StoreFault(Path("/state/events.jsonl"), OSError(errno.EROFS, os.strerror(errno.EROFS)))
+
+
+def subjects(cells: Cells) -> list[str]:
+    return [entry.subject for entry in reversed(cells.store.log())]
+
+
+def test_a_run_of_defining_statements_is_one_commit() -> None:
+    cells = Cells()
+    cells.run("# Shapes\nimport math\nRATE = 2\ndef area(): pass\nprint\nclass Circle: pass")
+    assert subjects(cells) == ["keep RATE, area", "keep Circle"]
+    entry = cells.store.log(1)[0]
+    assert (entry.body, entry.trailers) == ("Shapes", (("Session", "s-test"), ("Cell", "In[1]")))
+
+
+def test_nothing_is_committed_where_nothing_changed() -> None:
+    cells = Cells()
+    cells.run("def f(): pass")
+    cells.run("def f(): pass\n1 + 1")
+    assert subjects(cells) == ["keep f"]
+
+
+def test_history() -> None:
+    """K22: a definition that comes back is three commits, and the file as it was first."""
+    cells = Cells()
+    for text in ("def f(): return 1", "def f(): return 2", "def f(): return 1"):
+        cells.run(text)
+        assert cells.files == {"functions/f/f.py": text + "\n"}
+    assert subjects(cells) == ["keep f"] * 3
+
+
+def test_kept_and_forgotten_in_one_run_was_never_there() -> None:
+    cells = Cells()
+    assert said(cells.run("def f(): pass\ndel f")) == ["keep f", "forget f"]
+    assert subjects(cells) == []
+    assert not cells.files
+    assert not cells.layer.image.live
+
+
+def test_statements_of_a_run_see_what_those_before_it_kept() -> None:
+    cells = Cells()
+    assert said(
+        cells.run("n = 3\ndef f(x=n): pass\ndef g(x=n): return f\ndef h(): return later\ndef later(): pass")
+    ) == [
+        "keep f with n",
+        "keep g",
+        "keep h",
+        "keep later",
+    ]
+    assert cells.kept("h").needs == ()
+
+
+def test_events() -> None:
+    cells = Cells()
+    assert isinstance(cells.events, Events)
+    cells.run("RATE = 1\ndef f(): pass")
+    cells.run("del f")
+    commits = [entry.id for entry in reversed(cells.store.log())]
+    assert cells.events.recorded == [
+        ("definition_recorded", {"key": "RATE", "path": "values/r/RATE.py", "commit": commits[0]}),
+        ("definition_recorded", {"key": "f", "path": "functions/f/f.py", "commit": commits[0]}),
+        ("definition_forgotten", {"key": "f", "commit": commits[1]}),
+    ]
+
+
+def test_a_record_that_cannot_be_written_is_told_and_the_definition_kept() -> None:
+    cells = Cells(events=DeafEvents())
+    assert said(cells.run("def f(): pass")) == ["keep f"]
+    assert "events.jsonl" in " ".join(cells.warnings)
+    assert cells.names == {"f"}
+
+
+def test_a_store_that_fails_leaves_everything_as_it_was_and_says_what_to_do() -> None:
+    store = FullStore()
+    cells = Cells(store)
+    cells.run("n = 1\ndef f(): return 1\ndef g(): pass")
+    table, live = cells.layer._table, dict(cells.layer.image.live)
+    store.full = True
+    outcomes = cells.run("def f(x=n): return 2\ndel g\nBIG = 1\nAPI_KEY = 'abcd1234'")
+    why = "No space left on device at /layer/x; mend that and run the cell again"
+    assert said(outcomes) == [
+        f"not f: {why}",
+        f"not g: still in the layer: {why}",
+        f"not BIG: {why}",
+        "not API_KEY: looks like a secret",
+    ]
+    assert cells.layer._table is table
+    assert cells.layer.image.live == live
+    assert cells.files.keys() == {"functions/f/f.py", "functions/g/g.py"}
+    assert isinstance(cells.events, Events)
+    assert len(cells.events.recorded) == 2
+    store.full = False
+    # g is gone from the namespace and stands in the layer: defining it again, or `del`, settles that.
+    assert said(cells.run("def f(x=n): return 2\nBIG = 1")) == ["keep f with n", "keep BIG"]
+
+
+def test_other_faults_than_the_layers_are_not_swallowed() -> None:
+    class Broken(MemoryStore):
+        def commit(self, changes: Sequence[Change], message: Message) -> CommitId | None:
+            if changes:
+                raise RuntimeError("a mistake of ours")
+            return None
+
+    cells = Cells(Broken())
+    with pytest.raises(RuntimeError):
+        cells.run("def f(): pass")
+    assert not cells.names
+
+
+def test_boot_gives_back_what_was_kept() -> None:
+    cells = Cells()
+    cells.run("import math\nLIMIT = 3\ndef f(x=LIMIT): return math.floor(x)\nclass A:\n  def m(self): return f(1.5)")
+    after = cells.restarted()
+    assert after.namespace["A"]().m() == 1
+    assert after.names == cells.names == {"LIMIT", "f", "A"}
+    assert said(after.run("def f(x=LIMIT): return math.floor(x)")) == ["same f"]
+    assert after.files == cells.files
+
+
+def test_skipped_files_are_recorded_and_replaced_by_a_new_definition() -> None:
+    store = MemoryStore({RelPath("classes/f/f.py"): b"class f(gone): pass\n", RelPath("values/x/XX.py"): b"XX = 1\n"})
+    cells = Cells(store)
+    cells.boot()
+    assert cells.names == {"XX"}
+    cells.layer.record_skipped()
+    assert isinstance(cells.events, Events)
+    reason = "it needs gone to load, which nothing defines"
+    assert cells.events.recorded == [("file_skipped", {"path": "classes/f/f.py", "reason": reason})]
+    assert said(cells.run("f = 3\ndel f")) == []
+    assert said(cells.run("def f(): pass")) == ["keep f"]
+    assert cells.files.keys() == {"functions/f/f.py", "values/x/XX.py"}
+    assert cells.names == {"f", "XX"}
+
+
+def test_the_same_text_as_a_skipped_file_is_live_again_without_a_commit() -> None:
+    cells = Cells(MemoryStore({RelPath("functions/f/f.py"): b"def f(x=gone): pass\n"}))
+    cells.boot()
+    before = cells.store.head()
+    cells.run("gone = iter('ab')")
+    cells.namespace["gone"] = 3
+    cells.layer.imports.note([])
+    cells.run("gone = 3\ndef f(x=gone): pass")
+    assert cells.names == {"f", "gone"}
+    assert cells.layer.text("f") == "def f(x=gone): pass"
+    assert cells.store.head() != before  # gone came along
+
+
+def test_text_and_location() -> None:
+    cells = Cells()
+    cells.run("import math\n# why\ndef f(): return math\nLOW, HIGH = 0, 1")
+    assert cells.layer.text("f") == "# why\ndef f(): return math"
+    assert cells.layer.text("HIGH") == "LOW, HIGH = 0, 1"
+    assert cells.layer.location("f") == Location(Path("/layer/functions/f/f.py"), 1)  # no such file here
+    for name in ("g", "math"):
+        with pytest.raises(UnknownDefinition):
+            cells.layer.text(name)
+        with pytest.raises(UnknownDefinition):
+            cells.layer.location(name)
+
+
+def test_location_is_the_line_of_the_text_in_its_file(tmp_path: Path) -> None:
+    cells = Cells()
+    cells.layer.root = tmp_path
+    cells.run("import math\n# why\ndef f(): return math")
+    path = tmp_path / "functions" / "f" / "f.py"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(cells.store.files()[RelPath("functions/f/f.py")])
+    assert cells.layer.location("f") == Location(path, 4)
+    path.write_text("edited since")
+    assert cells.layer.location("f") == Location(path, 1)
+
+
+def test_unresolved() -> None:
+    cells = Cells()
+    cells.run("def f(): return df, model\ndef g(): pass")
+    assert cells.layer.unresolved() == (("f", ("df", "model")),)
+    cells.run("df = 1")
+    assert cells.layer.unresolved() == (("f", ("model",)),)
+
+
+def test_names_differing_in_case_both_come_back() -> None:
+    """K25."""
+    cells = Cells()
+    for name in ("Foo", "foo", "ALPHA", "Alpha", "π", "größe", "x" * 300):
+        cells.run(f"def {name}(): return {name!r}")
+    after = cells.restarted()
+    assert after.names == cells.names
+    assert {name: after.namespace[name]() for name in after.names} == {name: name for name in after.names}
+    assert len({path.lower() for path in after.files}) == 7
+
+
+def test_threads_each_with_a_run_of_their_own_lose_nothing() -> None:
+    cells = Cells()
+    failed: list[BaseException] = []
+
+    def define(number: int) -> None:
+        try:
+            for each in range(10):
+                source = f"def f{number}_{each}(): return {each}"
+                run = cells.layer.run()
+                exec(source, cells.namespace)
+                for statement in Source(source).statements(parse(source).body):
+                    run.offer(statement)
+                run.flush(Context("s-test"))
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=define, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
+    assert cells.names == {f"f{number}_{each}" for number in range(8) for each in range(10)}
+    assert cells.files.keys() == {cells.layer._table.entries[Key(name)].path for name in cells.names}
+
+
+def test_a_value_is_not_held_on_to() -> None:
+    """A kernel's data must be let go when its user lets it go."""
+    import gc
+    import weakref
+
+    class Data:
+        pass
+
+    cells = Cells(ambient={"Data": Data})
+    cells.run("data = Data()\ndef f(): return data")
+    gone = weakref.ref(cells.namespace["data"])
+    cells.run("del data")
+    gc.collect()
+    assert gone() is None
