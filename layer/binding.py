@@ -11,6 +11,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
+from .tree import children
+
+_BIND_NOTHING = frozenset(
+    {ast.Attribute, ast.Call, ast.Constant, ast.Expr, ast.BinOp, ast.Compare, ast.Subscript, ast.Tuple, ast.Assign}
+    | {ast.Return, ast.If, ast.BoolOp, ast.UnaryOp, ast.keyword, ast.For, ast.JoinedStr, ast.FormattedValue, ast.List}
+)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -57,10 +63,15 @@ def bind(nodes: Iterable[ast.AST], scope: Scope) -> None:
     todo = list(nodes)
     while todo:
         node = todo.pop()
+        kind = type(node)
+        if kind is ast.Name:
+            if not isinstance(node.ctx, ast.Load):  # type: ignore[attr-defined]
+                scope.names.add(node.id)  # type: ignore[attr-defined]
+            continue
+        if kind in _BIND_NOTHING:  # most of any body: spare them the match
+            todo += children(node)
+            continue
         match node:
-            case ast.Name(id=name, ctx=context):
-                if not isinstance(context, ast.Load):
-                    scope.names.add(name)
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 scope.names.add(name)
                 todo += [*node.decorator_list, *outer_parts(node.args)]  # a walrus may stand there
@@ -79,7 +90,7 @@ def bind(nodes: Iterable[ast.AST], scope: Scope) -> None:
                 scope.names.update(names)
             case _:
                 bind_pattern(node, scope)
-                todo += ast.iter_child_nodes(node)
+                todo += children(node)
 
 
 def bind_import(node: ast.Import | ast.ImportFrom, scope: Scope) -> None:
@@ -103,7 +114,7 @@ def walruses(comprehension: ast.AST) -> Iterator[str]:
         if isinstance(node, ast.NamedExpr):
             yield node.target.id
         if not isinstance(node, ast.Lambda):
-            todo += ast.iter_child_nodes(node)
+            todo += children(node)
 
 
 def arguments_of(arguments: ast.arguments) -> Iterator[ast.arg]:

@@ -17,6 +17,7 @@ from .known import TYPE_MAKERS
 from .outcome import Forgotten, NotKept, Outcome
 from .purity import import_path, why_impure
 from .source import Statement, bound_targets, deleted_names, dotted
+from .tree import walk
 from .view import InLayer, Nowhere, Variable, View
 
 _OUTPUT_NAMES = re.compile(r"_+\d*$|_i+$|_i\d+$|_oh$|_ih$|_dh$")
@@ -62,7 +63,7 @@ def defines(node: ast.stmt) -> bool:
         return True
     names = bound_targets(node)
     value = getattr(node, "value", None)
-    return bool(names) and not any(isinstance(part, ast.Call | ast.Await) for part in ast.walk(value or node))
+    return bool(names) and not any(isinstance(part, ast.Call | ast.Await) for part in walk([value or node]))
 
 
 def _assigned(statement: Statement, names: tuple[str, ...], view: View, forced: bool) -> tuple[Outcome, ...]:
@@ -128,7 +129,7 @@ def _is_annotated(node: ast.stmt, paths: frozenset[str], view: View) -> bool:
 def _has_only_names(node: ast.stmt) -> bool:
     """Whether every target is a name or a tuple of names, so that the statement sets nothing else."""
     targets = node.targets if isinstance(node, ast.Assign) else []
-    parts = (part for target in targets for part in ast.walk(target))
+    parts = (part for target in targets for part in walk([target]))
     return not any(isinstance(part, ast.Attribute | ast.Subscript) for part in parts)
 
 

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import BuiltinFunctionType, FunctionType, ModuleType
 
+from .tree import children
+
 _MISSING = object()
 # Their identity says nothing of where they come from: one object may serve any number of names.
 _SHARED = (int, bool, str, bytes, type(None), type(Ellipsis))
@@ -33,14 +35,14 @@ class ImportEntry:
         name = f"{self.attribute} as {self.binding}" if self.renamed else self.attribute
         return f"from {self.module} import {name}"
 
-    def gives(self, live: object, modules: Mapping[str, ModuleType]) -> bool:
-        """Whether running the statement again would bind `live`."""
+    def gives(self, live: object, modules: Mapping[str, ModuleType], *, or_newer: bool = False) -> bool:
+        """Whether running the statement again would bind `live`, `or_newer` what its module has in its place now."""
         if self.attribute is None:
             path = self.module if self.renamed else self.module.partition(".")[0]
             return modules.get(path, _MISSING) is live
         module = modules.get(self.module)
         value = _MISSING if module is None else _attribute(module, self.attribute)
-        if value is live or _is_reloaded(value, live):
+        if value is live or (or_newer and _is_reloaded(value, live)):
             return True
         return modules.get(f"{self.module}.{self.attribute}", _MISSING) is live
 
@@ -70,10 +72,16 @@ class ImportRecord:
         return name in self._entries
 
     def carried(
-        self, name: str, live: object, dotted: Iterable[str], modules: Mapping[str, ModuleType]
+        self,
+        name: str,
+        live: object,
+        dotted: Iterable[str],
+        modules: Mapping[str, ModuleType],
+        *,
+        or_newer: bool = False,
     ) -> tuple[ImportEntry, ...]:
         """The imports by which a definition that reads `name` and the chains `dotted` gets `live`; none if unknown."""
-        entries = [entry for entry in self._entries.get(name, ()) if entry.gives(live, modules)]
+        entries = [entry for entry in self._entries.get(name, ()) if entry.gives(live, modules, or_newer=or_newer)]
         plain = [entry for entry in entries if _is_plain(entry)]
         if len(plain) < len(entries):
             return (next(entry for entry in entries if not _is_plain(entry)),)
@@ -142,7 +150,7 @@ def _imports(statement: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
     if isinstance(statement, ast.Import | ast.ImportFrom):
         yield statement
     elif not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda | ast.expr):
-        for child in ast.iter_child_nodes(statement):
+        for child in children(statement):
             yield from _imports(child)
 
 
@@ -179,7 +187,7 @@ def _attribute(module: ModuleType, name: str) -> object:
 
 
 def _is_reloaded(value: object, live: object) -> bool:
-    """Whether `live` is what `value` was before its module was loaded again, as %autoreload does."""
+    """Whether `live` may be what `value` was before its module was loaded again, as %autoreload does."""
     kind = type(live)
     if not issubclass(kind, (type, FunctionType)) or type(value) is not kind:
         return False

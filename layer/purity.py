@@ -13,6 +13,7 @@ from typing import Protocol
 from .binding import bound_names
 from .known import CALLED_BY, IMPURE_ATTRIBUTES, KEPT_FOR_LATER, PURE_CALLS, PURE_METHODS, PURE_MODULES
 from .source import dotted
+from .tree import children, walk
 
 
 class Names(Protocol):
@@ -72,14 +73,14 @@ class _Looker:
                     todo += [*arguments.defaults, *arguments.kw_defaults]
                 case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp() as node:
                     targets = bound_names([generator.target for generator in node.generators])
-                    if why := self.look(ast.iter_child_nodes(node), local | targets):
+                    if why := self.look(children(node), local | targets):
                         return why
                 case ast.Await() | ast.Yield() | ast.YieldFrom():
                     return "it awaits or yields"
                 case ast.NamedExpr(target=target):
                     return f"it sets {target.id} on the way"
                 case node:
-                    todo += [*ast.iter_child_nodes(node)][::-1]
+                    todo += [*children(node)][::-1]
         return None
 
     def _name(self, node: ast.Name, name: str) -> str | None:
@@ -119,7 +120,7 @@ class _Looker:
         return None
 
     def _body(self, function: ast.Lambda, local: frozenset[str]) -> str | None:
-        arguments = [node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)]
+        arguments = [node.arg for node in walk([function.args]) if isinstance(node, ast.arg)]
         return self.look([function.body], local.union(arguments))
 
     @staticmethod

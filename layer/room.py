@@ -141,13 +141,13 @@ class Layer:
     def _view(self, kept: Mapping[str, Definition]) -> View:
         return View(self.image.namespace, kept, self._plain, self.imports, self._modules, self._ambient)
 
-    def _see(self, statement: Statement) -> None:
-        """Note what `statement` did beside defining: imports, and variables that may be needed later."""
+    def _see(self, statement: Statement, names: Iterable[str]) -> None:
+        """Note what `statement`, which bound `names`, did beside defining: imports, and variables needed later."""
         node, namespace = statement.node, self.image.namespace
         imports = entries_of(node, self._modules)
         self.imports.note(imports)
         assignment = statement if isinstance(node, ast.Assign | ast.AnnAssign) else None
-        for name in bound_names([node]):
+        for name in names:
             self._plain.pop(name, None)
             self._refused.pop(name, None)
             if name not in namespace:
@@ -216,8 +216,11 @@ class Run:
     def offer(self, statement: Statement, *, forced: bool = False) -> None:
         """Take in a statement that has just completed; nothing is written yet."""
         layer = self._layer
+        names = bound_names([statement.node])
+        if not names:
+            return  # most statements of most cells: they cost no more than this look
         with layer._lock, interrupts_deferred():
-            layer._see(statement)
+            layer._see(statement, names)
             kept = self._ahead.by_name if self._ahead else layer._table.by_name
             for outcome in decide(statement, layer._view(kept), forced=forced):
                 self._take(outcome, statement)

@@ -25,6 +25,7 @@ from .binding import (
     walruses,
 )
 from .source import dotted, unwarned
+from .tree import children
 
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -98,7 +99,7 @@ class _Reader:
             if node is None:
                 continue
             look = _LOOKS.get(type(node))
-            parts = ast.iter_child_nodes(node) if look is None else look(self, node, scope, when)
+            parts = children(node) if look is None else look(self, node, scope, when)
             todo += [*parts][::-1]
 
     def body(self, body: Iterable[ast.AST], arguments: ast.arguments, scope: Scope, *, runs: bool = True) -> None:
@@ -217,7 +218,7 @@ class _Reader:
 
     def _await(self, node: ast.AST, _: Scope, when: When) -> Iterable[ast.AST]:
         self._awaits = self._awaits or when is When.LOAD
-        return ast.iter_child_nodes(node)
+        return children(node)
 
     def _global(self, node: ast.Global, scope: Scope, _: When) -> Iterable[ast.AST]:
         scope.globals.update(node.names)
@@ -231,7 +232,7 @@ class _Reader:
 
     def _pattern(self, node: ast.AST, scope: Scope, _: When) -> Iterable[ast.AST]:
         bind_pattern(node, scope)
-        return ast.iter_child_nodes(node)
+        return children(node)
 
     def _decorators(self, node: _Function | ast.ClassDef, scope: Scope, when: When) -> None:
         self.run(node.decorator_list, scope, when)
@@ -273,7 +274,7 @@ def _called_names(body: Iterable[ast.AST]) -> frozenset[str]:
             case _:
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                     found.add(node.func.id)
-                todo += ast.iter_child_nodes(node)
+                todo += children(node)
     return frozenset(found)
 
 
@@ -296,7 +297,7 @@ def _quoted(annotation: ast.expr) -> Iterator[ast.expr]:
             ):
                 todo.append(first)
             case _:
-                todo += ast.iter_child_nodes(node)
+                todo += children(node)
 
 
 _Look: TypeAlias = Callable[[_Reader, Any, Scope, When], Iterable[ast.AST | None]]

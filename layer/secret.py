@@ -9,6 +9,8 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
+from .tree import walk
+
 _TOKENS = re.compile(
     r"""
     \bsk-(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{16,}          # OpenAI, Anthropic; without a digit it is a CSS class
@@ -28,6 +30,10 @@ _TOKENS = re.compile(
     """,
     re.VERBOSE,
 )
+# One of these is in every token; looking for them first takes a hundredth of the time.
+_MARKS = (
+    "sk- AKIA ASIA ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- xox AIza hf_ npm_ pypi- k_live_ SG. eyJ :// PRIVATE"
+).split()
 _TELLING = re.compile(
     r"(?:^|_)(?:passwords?|passwd|passphrase|pwd|secrets?|token|api_?keys?|access_?key|secret_?key|auth_?key"
     r"|private_?key|client_?secret|credentials?|authorization)(?:_?(?:value|str|text|\d+))?$"
@@ -46,7 +52,7 @@ def suspect(text: str, node: ast.AST) -> str | None:
 
 def has_token(text: str) -> bool:
     """Whether `text` holds something of the form of a known kind of token."""
-    return _TOKENS.search(text) is not None
+    return any(mark in text for mark in _MARKS) and _TOKENS.search(text) is not None
 
 
 def is_telling(name: str) -> bool:
@@ -56,7 +62,7 @@ def is_telling(name: str) -> bool:
 
 def _named_values(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
     """Every (name, value) that the source puts together: assignment, default, keyword argument, dict item."""
-    for part in ast.walk(node):
+    for part in walk([node]):
         match part:
             case ast.Assign(targets=targets, value=value):
                 for target in targets:

@@ -92,7 +92,8 @@ class View:
         in_layer = definition if plain is None or not _is_older(definition, plain) else None
         if in_layer is not None and name not in self.imports:
             return InLayer(in_layer)
-        if entries := self.imports.carried(name, live, dotted, self.modules):
+        # Where no statement set the name since, a module that was loaded again has the newer one.
+        if entries := self.imports.carried(name, live, dotted, self.modules, or_newer=plain is None):
             return Imported(entries)
         if in_layer is not None:
             return InLayer(in_layer)

@@ -124,9 +124,18 @@ def test_a_function_from_before_its_module_was_loaded_again_is_still_imported() 
 
     old, new = made(), made()
     entry = ImportEntry("f", "m", "f")
-    assert entry.gives(old, {"m": module("m", f=new)})
-    new.__qualname__ = "g"
+    assert entry.gives(old, {"m": module("m", f=new)}, or_newer=True)
     assert not entry.gives(old, {"m": module("m", f=new)})
+    new.__qualname__ = "g"
+    assert not entry.gives(old, {"m": module("m", f=new)}, or_newer=True)
+
+
+def test_a_wrapper_of_the_users_own_is_no_reloaded_function() -> None:
+    cells = after("from textwrap import dedent\nimport functools")
+    cells.run("dedent = functools.wraps(dedent)(lambda text: text)")
+    cells.run("def f(): return dedent")
+    assert cells.kept("f").imports == ()
+    assert cells.kept("f").needs == ("dedent",)
 
 
 def test_a_module_whose_attributes_raise_gives_nothing() -> None:
