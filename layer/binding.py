@@ -117,6 +117,24 @@ def walruses(comprehension: ast.AST) -> Iterator[str]:
             todo += children(node)
 
 
+def called_names(body: Iterable[ast.AST]) -> frozenset[str]:
+    """The names that a function's body calls, and those it decorates with, without entering functions in it."""
+    found = set()
+    todo = list(body)
+    while todo:
+        node = todo.pop()
+        match node:
+            case ast.FunctionDef(decorator_list=decorators) | ast.AsyncFunctionDef(decorator_list=decorators):
+                found |= {decorator.id for decorator in decorators if isinstance(decorator, ast.Name)}
+            case ast.Lambda():
+                pass
+            case _:
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                    found.add(node.func.id)
+                todo += children(node)
+    return frozenset(found)
+
+
 def arguments_of(arguments: ast.arguments) -> Iterator[ast.arg]:
     yield from (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
     yield from (argument for argument in (arguments.vararg, arguments.kwarg) if argument is not None)

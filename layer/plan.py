@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from .definition import Definition, Key, RelPath
 from .fileformat import render
 from .naming import folded_path, place_among
+from .outcome import Forgotten, Kept, Outcome
 from .secret import has_token
 from .store import Change, Message, Remove, Write
 
@@ -109,6 +110,31 @@ class Table:
             del self._givers[name]
             self.by_name.pop(name, None)
         return entry
+
+
+def apply(edit: Kept | Forgotten, table: Table) -> None:
+    """Make `edit` in `table`."""
+    for definition in definitions_of(edit):
+        table.put(definition)
+    if isinstance(edit, Forgotten):
+        table.drop(edit.name)
+
+
+def definitions_of(edit: Kept | Forgotten) -> tuple[Definition, ...]:
+    """What `edit` keeps: the variables pulled in first."""
+    return (*edit.pulled, edit.definition) if isinstance(edit, Kept) else ()
+
+
+def settled(outcome: Outcome, table: Table) -> Outcome:
+    """`outcome` without the needs that later statements of the same run brought into `table`."""
+    if not isinstance(outcome, Kept):
+        return outcome
+
+    def without(definition: Definition) -> Definition:
+        needs = tuple(name for name in definition.needs if name not in table.by_name)
+        return replace(definition, needs=needs) if needs != definition.needs else definition
+
+    return replace(outcome, definition=without(outcome.definition), pulled=tuple(map(without, outcome.pulled)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from .imports import ImportRecord, entries_of
 from .install import Image, InPlace
 from .interrupts import interrupts_deferred
 from .outcome import Forgotten, Kept, NotKept, Outcome, Unchanged
-from .plan import Context, Entry, Table, step
+from .plan import Context, Entry, Table, apply, definitions_of, settled, step
 from .source import Source, Statement, bound_targets, parse
 from .store import Dirt, Remove, Store
 from .view import Plain, Variable, View
@@ -166,8 +166,8 @@ class Layer:
         with self._lock, interrupts_deferred():
             table = self._table.copy()
             for edit in edits:
-                _apply(edit, table)
-            kept = [definition.key for edit in edits for definition in _definitions(edit)]
+                apply(edit, table)
+            kept = [definition.key for edit in edits for definition in definitions_of(edit)]
             forgot = [Key(edit.name) for edit in edits if isinstance(edit, Forgotten)]
             plan = step(self._table, table, [key for key in kept if key in table.entries], forgot, context)
             replaced = self._skipped_files_of(plan.kept, table)
@@ -176,7 +176,7 @@ class Layer:
             self._table = table
             self._mended(plan.kept)
             for edit in edits:
-                for definition in _definitions(edit):
+                for definition in definitions_of(edit):
                     self.image.install(definition, InPlace())
                 if isinstance(edit, Forgotten):
                     self.image.forget(edit.name)
@@ -255,7 +255,7 @@ class Run:
         self._outcomes, self._edits, self._ahead = [], [], None
         if ahead is None:
             return outcomes, []
-        outcomes = [_settled(outcome, ahead) for outcome in outcomes]
+        outcomes = [settled(outcome, ahead) for outcome in outcomes]
         edits = [outcome for outcome in outcomes if isinstance(outcome, Kept | Forgotten)]
         try:
             warnings = self._layer._commit(edits, context)
@@ -273,7 +273,7 @@ class Run:
         elif isinstance(outcome, Kept | Forgotten):
             self._edits.append(outcome)
             self._ahead = self._ahead or self._layer._table.copy()
-            _apply(outcome, self._ahead)
+            apply(outcome, self._ahead)
 
     def _as_source(self, name: str) -> Statement | NotKept:
         layer = self._layer
@@ -299,29 +299,6 @@ def _assignment(name: str, value: object) -> str | None:
     except Exception:  # a repr or __eq__ of the user's may do anything
         return None
     return f"{name} = {written}" if same is True else None
-
-
-def _apply(edit: Kept | Forgotten, table: Table) -> None:
-    for definition in _definitions(edit):
-        table.put(definition)
-    if isinstance(edit, Forgotten):
-        table.drop(edit.name)
-
-
-def _definitions(edit: Kept | Forgotten) -> tuple[Definition, ...]:
-    return (*edit.pulled, edit.definition) if isinstance(edit, Kept) else ()
-
-
-def _settled(outcome: Outcome, table: Table) -> Outcome:
-    """`outcome` without the needs that later statements of the same run brought into `table`."""
-    if not isinstance(outcome, Kept):
-        return outcome
-
-    def settled(definition: Definition) -> Definition:
-        needs = tuple(name for name in definition.needs if name not in table.by_name)
-        return replace(definition, needs=needs) if needs != definition.needs else definition
-
-    return replace(outcome, definition=settled(outcome.definition), pulled=tuple(map(settled, outcome.pulled)))
 
 
 def _failed(outcome: Outcome, fault: LayerError) -> Outcome:

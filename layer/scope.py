@@ -21,6 +21,7 @@ from .binding import (
     bind,
     bind_import,
     bind_pattern,
+    called_names,
     outer_parts,
     walruses,
 )
@@ -110,7 +111,7 @@ class _Reader:
         before = self._entered, self._called_inside
         entered = self._entered if runs else 0
         self._entered = max(0, entered - 1)
-        self._called_inside = _called_names(body) if entered else frozenset()
+        self._called_inside = called_names(body) if entered else frozenset()
         self.run(body, inner, When.LOAD if entered else When.CALL)
         self._entered, self._called_inside = before
 
@@ -258,24 +259,6 @@ class _Reader:
         if name is not None and scope.is_global(name.partition(".")[0]):
             name += method
             self._calls[name] = max(times, self._calls.get(name, 0))
-
-
-def _called_names(body: Iterable[ast.AST]) -> frozenset[str]:
-    """The names that a function's body calls, and those it decorates with, without entering functions in it."""
-    found = set()
-    todo = list(body)
-    while todo:
-        node = todo.pop()
-        match node:
-            case ast.FunctionDef(decorator_list=decorators) | ast.AsyncFunctionDef(decorator_list=decorators):
-                found |= {decorator.id for decorator in decorators if isinstance(decorator, ast.Name)}
-            case ast.Lambda():
-                pass
-            case _:
-                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                    found.add(node.func.id)
-                todo += children(node)
-    return frozenset(found)
 
 
 def _quoted(annotation: ast.expr) -> Iterator[ast.expr]:
