@@ -52,7 +52,7 @@ class Cell:
     def completed(self, statement: Statement) -> None:
         """`statement` ran to its end."""
         if self._run is not None and not self._scratch:
-            self._guarded(lambda run: run.offer(statement), bound_targets(statement.node))
+            self._guarded(lambda run: run.offer(statement), lambda: bound_targets(statement.node))
 
     def failed(self, form: int) -> None:
         """The statement number `form`, from 1, raised."""
@@ -62,7 +62,7 @@ class Cell:
     def keep(self, name: str) -> None:
         """`%keep name`."""
         if self._run is not None:
-            self._guarded(lambda run: run.keep(name), (name,))
+            self._guarded(lambda run: run.keep(name), lambda: (name,))
 
     def not_kept(self, name: str, reason: str) -> None:
         """Say that `name` could not even be offered."""
@@ -82,14 +82,15 @@ class Cell:
             self.report.outcomes += outcomes
             self.report.faults += faults
 
-        self._guarded(flush, ())
+        self._guarded(flush, tuple)
 
-    def _guarded(self, act: Callable[[Run], None], names: tuple[str, ...]) -> None:
-        """A mistake of ours costs the user a notice, not the cell."""
+    def _guarded(self, act: Callable[[Run], None], about: Callable[[], tuple[str, ...]]) -> None:
+        """A mistake of ours costs the user a notice, not the cell. `about` gives the names that it would be about."""
         assert self._run is not None
         try:
             act(self._run)
         except Exception as error:
+            names = about()
             _log.exception("perdure could not keep %s", ", ".join(names) or "what this cell defined")
             what = f"{', '.join(names)} not kept" if names else "this cell's definitions not kept"
             self.report.faults.append(

@@ -82,4 +82,9 @@ def _guess(metadata: Mapping[str, object], allow_stdin: bool) -> RequestKind:
 
 
 def _member(kinds: type[_E], value: object) -> _E | None:
-    return next((member for member in kinds if member.value == value), None)
+    if not isinstance(value, str):
+        return None
+    try:
+        return kinds(value)
+    except ValueError:
+        return None

@@ -94,7 +94,7 @@ class Workspace:
             self.session,
             count,
             request.notebook or self._environ.get(_NOTEBOOK_VARIABLE),
-            Source(code).leading_comment() if keeps else "",
+            Source(code).leading_comment() if keeps and "#" in code else "",
         )
         return Cell(self.layer.run() if self.layer is not None and keeps else None, context, tuple(told))
 

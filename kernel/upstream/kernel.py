@@ -9,7 +9,7 @@ from typing import Any
 
 from ipykernel.ipkernel import IPythonKernel
 from IPython.display import display
-from traitlets import Enum, Type, Unicode
+from traitlets import Enum, Type, Unicode, observe
 
 from perdure import __version__
 from perdure.kernel import current
@@ -46,6 +46,7 @@ class PerdureKernel(IPythonKernel):
         super().__init__(**kwargs)
         # What the reply to the cell of this context will carry; a context of its own for each request and subshell.
         self._reply: ContextVar[dict[str, object] | None] = ContextVar("perdure_reply", default=None)
+        self._read_default_notices()
 
     def boot(self) -> None:
         """Open and load the layer. Called by the app when the namespace is as any kernel's is before its first cell."""
@@ -86,7 +87,7 @@ class PerdureKernel(IPythonKernel):
             allow_stdin=bool(allow_stdin),
             silent=bool(silent),
             store_history=bool(store_history),
-            defaults=self._default_notices(),
+            defaults=self._default_notices,
         )
         shell: Any = self.shell
         count = shell.execution_count if store_history and not silent else None
@@ -122,8 +123,10 @@ class PerdureKernel(IPythonKernel):
             content["history"] = [(session or number, *rest) for session, *rest in content["history"]]
         return content
 
-    def _default_notices(self) -> dict[RequestKind, Notices]:
-        return {
+    @observe("notebook_notices", "console_notices", "agent_notices")
+    def _read_default_notices(self, _: Any = None) -> None:
+        # Not for each cell: a trait costs, and every cell waits for it.
+        self._default_notices = {
             RequestKind.NOTEBOOK: Notices(self.notebook_notices),
             RequestKind.CONSOLE: Notices(self.console_notices),
             RequestKind.AGENT: Notices(self.agent_notices),

@@ -242,6 +242,11 @@ class Kernel:
         return self._process.wait(PATIENCE)
 
     @property
+    def client(self) -> BlockingKernelClient:
+        """The channels, for who measures and must not pay for what is collected here."""
+        return self._alive()
+
+    @property
     def pid(self) -> int:
         assert self._process is not None
         return self._process.pid
