@@ -86,9 +86,8 @@ class Commits:
                 f"has files in conflict ({', '.join(sorted(map(os.fsdecode, index.conflicted)))})",
                 "resolve them, `git add` them, and run the cell again",
             )
-        # Writes come first: a definition that moves is in two files for a moment, never in none.
-        for path, leaf in sorted(leaves.items(), key=lambda item: item[1] is None):
-            self._place(path, leaf, wanted[path], index, journal)
+        for path in _in_turn(leaves):
+            self._place(path, leaves[path], wanted[path], index, journal)
 
         index.clear_below({os.fsencode(path) for path, leaf in leaves.items() if leaf})
 
@@ -201,3 +200,13 @@ class Commits:
 
 def _names(path: RelPath) -> tuple[bytes, ...]:
     return tuple(map(os.fsencode, parts(path)))
+
+
+def _in_turn(leaves: Mapping[RelPath, Entry | None]) -> list[RelPath]:
+    """The order in which files are placed: a definition that moves is in two files for a moment, never in none.
+
+    But a file system may not tell `Foo.py` from `foo.py`: there, to remove the one after writing the other is to lose
+    what was written.
+    """
+    written = {path.lower() for path, leaf in leaves.items() if leaf}
+    return sorted(leaves, key=lambda path: 1 if leaves[path] else 0 if path.lower() in written else 2)

@@ -17,6 +17,8 @@ from perdure.layer.definition import RelPath
 from perdure.layer.disk import RealDisk
 from perdure.layer.errors import LayerUnusable
 from perdure.layer.git import GitStore, Identity
+from perdure.layer.git_commit import _in_turn
+from perdure.layer.git_tree import FILE, Entry
 from perdure.layer.store import Dirt, Message, Remove, Write
 
 from .git_cli import ADA, AREA, FILES, KEEP, RATE, Git, created, opened, put
@@ -179,3 +181,11 @@ def test_other_settings_of_git_change_no_byte(store: GitStore, git: Git, no_git_
     assert git("cat-file", "blob", f"HEAD:{RATE}").encode() == data.replace(b"\r\n", b"\n")  # text mode of the test
     git("checkout", "--", ".")
     assert store.files()[RATE] == data
+
+
+def test_on_a_file_system_blind_to_case_nothing_written_is_removed_again() -> None:
+    entry = Entry(FILE, "0" * 40)
+    moved = {RelPath("c/f/foo.py"): entry, RelPath("c/f/Foo.py"): None, RelPath("c/f/Foo~1.py"): entry}
+    order = _in_turn({**moved, RelPath("c/f/old.py"): None})
+    assert order.index(RelPath("c/f/Foo.py")) < order.index(RelPath("c/f/foo.py"))
+    assert order[-1] == "c/f/old.py"
