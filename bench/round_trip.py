@@ -108,7 +108,7 @@ def main() -> int:
     table(f"{CODE}, {options.rounds} rounds", samples)
     difference = estimate([ours - plain for ours, plain in zip(samples["perdure"], samples["ipykernel"], strict=True)])
     met, said = verdict(difference, MUST, GOAL)
-    print(f"\nperdure is {difference} ms slower: {said}")
+    print(f"\nperdure takes {difference} ms more: {said}")
     return 0 if met else 1
 
 

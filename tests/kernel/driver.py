@@ -355,6 +355,21 @@ class Kernel:
 
         self._wait(printed, f"output {text!r}")
 
+    def wait_for_message(self, kind: str, fits: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """Wait for a message on iopub, of any request, and take it; gives its content."""
+
+        def found() -> Iterator[tuple[list[Message], Message]]:
+            for messages in self._iopub.values():
+                for message in messages:
+                    if message["msg_type"] == kind and fits(message["content"]):
+                        yield messages, message
+
+        self._wait(lambda: any(found()), f"a {kind}")
+        messages, message = next(found())
+        messages.remove(message)
+        content: dict[str, Any] = message["content"]
+        return content
+
     def interrupt(self) -> None:
         """Interrupt what runs, as the ■ button does."""
         self.request("interrupt_request", {}, channel="control")
