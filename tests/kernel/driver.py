@@ -20,7 +20,6 @@ from typing import Any, TypeAlias
 
 import zmq
 from jupyter_client.blocking.client import BlockingKernelClient
-from jupyter_client.connect import write_connection_file
 
 Message: TypeAlias = dict[str, Any]
 
@@ -208,15 +207,33 @@ class Kernel:
 
     def start(self, *arguments: str) -> Kernel:
         """Start a kernel and wait until both its shell and its iopub are heard."""
-        while not self._try_to_start(arguments):
-            pass
+        self._starts += 1
+        file = self._log_file.with_suffix(".json")
+        # JPY_PARENT_PID: the kernel ends by itself when the tests are killed.
+        environ = self.home.environ | {"JPY_PARENT_PID": str(os.getpid())} | self._environ
+        with self._log_file.open("wb") as log:
+            self._process = subprocess.Popen(
+                [*self._command, "-f", file, *arguments],
+                cwd=self.home.work,
+                env=environ,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        self._wait_for_ports(file)
+        self._client = BlockingKernelClient(connection_file=str(file))
+        self._client.load_connection_file()
+        self._client.start_channels(shell=True, iopub=True, stdin=True, hb=False, control=True)
+        self._hear()
         self.hello = self.run("pass").notices
         return self
 
     def kill(self) -> None:
         """SIGKILL, as a power cut would end it."""
         if self._process is not None:
-            self._process.send_signal(signal.SIGKILL)
+            if self._process.poll() is None:
+                os.killpg(self._process.pid, signal.SIGKILL)  # with what it started
             self._process.wait(PATIENCE)
             self._process = None
         if self._client is not None:
@@ -245,11 +262,6 @@ class Kernel:
     def client(self) -> BlockingKernelClient:
         """The channels, for who measures and must not pay for what is collected here."""
         return self._alive()
-
-    @property
-    def pid(self) -> int:
-        assert self._process is not None
-        return self._process.pid
 
     @property
     def log(self) -> str:
@@ -380,35 +392,26 @@ class Kernel:
     def _log_file(self) -> Path:
         return self.home.root / f"kernel-{id(self):x}-{self._starts}.log"
 
-    def _try_to_start(self, arguments: Sequence[str]) -> bool:
-        """Start; False if another program took one of the ports before the kernel could."""
-        self._starts += 1
-        file = str(self._log_file.with_suffix(".json"))
-        write_connection_file(file)
-        # JPY_PARENT_PID: the kernel ends by itself when the tests are killed.
-        environ = self.home.environ | {"JPY_PARENT_PID": str(os.getpid())} | self._environ
-        with self._log_file.open("wb") as log:
-            self._process = subprocess.Popen(
-                [*self._command, "-f", file, *arguments],
-                cwd=self.home.work,
-                env=environ,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
-        self._client = BlockingKernelClient(connection_file=file)
-        self._client.load_connection_file()
-        self._client.start_channels(shell=True, iopub=True, stdin=True, hb=False, control=True)
-        try:
-            self._hear()
-        except KernelDied:
-            taken = "Address already in use" in self.log
-            self.kill()
-            if taken:
-                return False
-            raise
-        return True
+    def _wait_for_ports(self, file: Path) -> None:
+        """Wait for the connection file, which the kernel writes itself.
+
+        Front ends write it and name ports that are free; until the kernel takes them another may. Tests start too many
+        kernels for that, so here the kernel chooses.
+        """
+        assert self._process is not None
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            try:
+                if json.loads(file.read_bytes()):
+                    return
+            except (FileNotFoundError, ValueError):  # not there, or half of it
+                pass
+            try:
+                code = self._process.wait(0.01)
+            except subprocess.TimeoutExpired:
+                continue
+            raise KernelDied(f"the kernel ended with {code}\n{self.log}")
+        raise AssertionError(f"the kernel took no ports in {PATIENCE:g} s\n{self.log}")
 
     def _hear(self) -> None:
         """Wait for a reply, and then for a status too: a subscription takes a moment to be in force."""
