@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable
 
 from perdure.layer.decide import defines
-from perdure.layer.outcome import NotKept
+from perdure.layer.outcome import NotKept, Outcome
 from perdure.layer.plan import Context
 from perdure.layer.room import Run
 from perdure.layer.source import Statement, bound_targets
@@ -51,7 +51,7 @@ class Cell:
 
     def completed(self, statement: Statement) -> None:
         """`statement` ran to its end."""
-        if self._run is not None and not self._scratch:
+        if self.keeps:
             self._guarded(lambda run: run.offer(statement), lambda: bound_targets(statement.node))
 
     def failed(self, form: int) -> None:
@@ -59,14 +59,21 @@ class Cell:
         if self._depth == 1:
             self.report.failed_form = form
 
+    @property
+    def keeps(self) -> bool:
+        """Whether anything of this cell is kept."""
+        return self._run is not None and not self._scratch
+
     def keep(self, name: str) -> None:
-        """`%keep name`."""
+        """`%keep name`; what comes of it is told in any kind of request, since it was asked for."""
         if self._run is not None:
+            self._flush()
             self._guarded(lambda run: run.keep(name), lambda: (name,))
+            self.report.asked += self._flush()
 
     def not_kept(self, name: str, reason: str) -> None:
         """Say that `name` could not even be offered."""
-        if self._run is not None and not self._scratch:
+        if self.keeps:
             self.report.outcomes.append(NotKept(name, reason))
 
     def finish(self) -> Report:
@@ -76,13 +83,18 @@ class Cell:
             self._run = None  # a task that the cell left behind runs in its context still
         return self.report
 
-    def _flush(self) -> None:
+    def _flush(self) -> list[Outcome]:
+        """Commit what waits, report it, and give back its outcomes."""
+        made: list[Outcome] = []
+
         def flush(run: Run) -> None:
             outcomes, faults = run.flush(self._context)
-            self.report.outcomes += outcomes
+            made.extend(outcomes)
             self.report.faults += faults
 
         self._guarded(flush, tuple)
+        self.report.outcomes += made
+        return made
 
     def _guarded(self, act: Callable[[Run], None], about: Callable[[], tuple[str, ...]]) -> None:
         """A mistake of ours costs the user a notice, not the cell. `about` gives the names that it would be about."""

@@ -36,13 +36,14 @@ def cells(workspace: Workspace) -> str:
     if layer is None:
         return lines[0]
     for kind in Kind:
-        keys = [entry.definition.key for entry in layer.definitions if entry.definition.kind is kind]
-        if keys:
-            lines.append(f"  {kind.folder}: {', '.join(keys)}")
+        made = (entry.definition for entry in layer.definitions if entry.definition.kind is kind)
+        if names := [name for definition in made for name in definition.gives]:
+            lines.append(f"  {kind.folder}: {', '.join(names)}")
     if not layer.definitions:
         lines.append("  no definitions yet")
     lines += [f"  skipped {skipped.path}: {skipped.reason}" for skipped in layer.report.skipped]
     lines += [f"  unresolved: {key} needs {', '.join(names)}" for key, names in layer.unresolved()]
+    lines += [f"  not kept: {', '.join(names)}, which {key} needs" for key, names in layer.unkept_needs()]
     lines += [
         f"  {item.definition.key} loaded with its annotations as text: {item.lazy} is not defined"
         for item in layer.report.loaded
@@ -68,12 +69,12 @@ def layer(workspace: Workspace, line: str) -> str:
 
 def keep(workspace: Workspace, line: str) -> str | None:
     """`%keep NAME…`: keep these names although the rule does not; what came of it is told by the cell's notices."""
-    names = re.split(r"[\s,]+", line.strip())
-    if names == [""]:
+    names = [name for name in re.split(r"[\s,]+", line) if name]
+    if not names:
         return "%keep NAME keeps a definition or variable that is not kept by itself."
     cell = workspace.cell.get()
-    if cell is None or workspace.layer is None:
-        return workspace.summary()
+    if cell is None or not cell.keeps:
+        return f"Nothing is kept here: {workspace.summary()}"
     for name in names:
         cell.keep(name)
     return None

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from perdure.layer.definition import Definition, Kind
 from perdure.layer.outcome import Forgotten, Kept, NotKept, Outcome, Unchanged
 
 from .wire import VERSION, Notices
+
+_SHOWN = 60  # characters of a value's text in a notice
+_SECRET = ("looks like a secret", "holds what looks like a secret")
 
 
 @dataclass(slots=True)
@@ -15,6 +19,7 @@ class Report:
     """Filled while a cell runs, read when it has ended."""
 
     outcomes: list[Outcome] = field(default_factory=list)
+    asked: list[Outcome] = field(default_factory=list)  # those of `outcomes` that `%keep` asked for
     faults: list[str] = field(default_factory=list)  # what went wrong in keeping, as clauses
     told: tuple[str, ...] = ()  # notices that waited for a cell to show them: what happened at boot
     forms: int = 0  # top-level statements of the cell
@@ -25,11 +30,13 @@ class Report:
         if notices is Notices.NONE:
             return []
         everything = notices is Notices.ALL
-        lines = [*self.told, *_problems(self.outcomes, repeat=not everything)]
+        lines = [*_successes(self.outcomes if everything else self.asked), *self.told]
+        lines += [_already(outcome.definition) for outcome in self.asked if isinstance(outcome, Unchanged)]
+        lines += _problems(self.outcomes, repeat=not everything)
         lines += [f"[layer: {fault}]" for fault in self.faults]
         if everything:
             # What an outcome warns of hangs on what the kernel had before, so a notebook would not show it each time.
-            lines = [*_successes(self.outcomes), *lines, *(f"[layer: {said}]" for said in self._warnings())]
+            lines += [f"[layer: {said}]" for said in self._warnings()]
             if self.failed_form is not None and self.forms > 1:
                 lines.append(f"[error in form {self.failed_form} of {self.forms}]")
         return lines
@@ -85,12 +92,19 @@ def _problem(outcome: Outcome, repeat: bool) -> str | None:
         case Unchanged(definition, needs) if needs and repeat:
             return f"[layer: kept {', '.join(definition.gives)}; needs {', '.join(needs)} (not kept)]"
         case NotKept(name, reason, forceable):
-            force = f"; %keep {name.partition(',')[0]} keeps it" if forceable else ""
-            said = f"{name} {reason}; not kept" if reason.startswith("looks ") else f"{name} not kept; {reason}"
-            return f"[layer: {said}{force}]"
+            one = name.partition(",")[0]
+            if reason.startswith(_SECRET):
+                return f"[layer: {name} {reason}; not kept; %keep {one} commits it to git all the same]"
+            return f"[layer: {name} not kept; {reason}{f'; %keep {one} keeps it' if forceable else ''}]"
         case Forgotten(name, reason) if reason:
             return f"[layer: forgot {name}; {reason}]"
     return None
+
+
+def _already(definition: Definition) -> str:
+    what = definition.text.splitlines()[-1] if definition.kind is Kind.VALUE else ""
+    shown = f", as {what[:_SHOWN]}{'…' if len(what) > _SHOWN else ''}" if what else ""
+    return f"[layer: {', '.join(definition.gives)} is kept already{shown}]"
 
 
 def _kept_names(kept: Iterable[Kept]) -> Iterable[str]:

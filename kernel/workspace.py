@@ -105,12 +105,12 @@ class Workspace:
             LayerError: the acceptance could not be remembered, or the layer cannot be used after all.
         """
         if self.layer is not None or self.place is None:
-            return "There is nothing to trust: " + self.summary() + "."
+            return f"No layer here waits for trust. {self.summary()}."
         TrustRecord(Homes.of_user().state, RealDisk()).accept(self.place.path)
         self.trouble = None
         self.boot()
         told, self._problems = self._problems, []
-        return "\n".join([self.summary() + ".", *told])
+        return "\n".join(told if self.layer is None else [f"{self.summary()}.", *told])
 
     def summary(self) -> str:
         """One line on the layer, as the banner shows it."""

@@ -126,7 +126,7 @@ class Boot:
             there |= bound_names(file.tree.body)
         for path, file in list(self._files.items()):
             if gone := sorted(file.reads.call - there - set(file.definition.needs)):
-                self._skip(path, f"it calls {gone[0]}, which nothing defines now")
+                self._skip(path, f"it uses {gone[0]}, which nothing defines now")
 
     def _load(self) -> None:
         order = load_order(
@@ -196,7 +196,7 @@ class Boot:
         if not package:
             return _why_raised(error, filename)
         # What is missing may be a part of a package that is there, as after an upgrade.
-        return f"{name} is no module of {package} here" if inner else f"the package {package} is missing; install it"
+        return f"{name} is no module of {package} here" if inner else f"{package} is found nowhere here; install it"
 
     def _with_unresolved(self, item: Loaded) -> Loaded:
         there: Collection[str] = self._image.namespace

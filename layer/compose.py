@@ -69,8 +69,8 @@ class Composer:
         if not self._is_encodable(statement.text):
             return NotKept(name, "it has lone surrogates, which no UTF-8 file can hold; write them as escapes")
         if not self._forced and (found := suspect(statement.text, statement.node)):
-            what = "" if found == name else f" ({found})"
-            return NotKept(name, f"looks like a secret{what}", forceable=True)
+            why = "looks like a secret" if found == name else f"holds what looks like a secret ({found})"
+            return NotKept(name, why, forceable=True)
         return None
 
     @staticmethod

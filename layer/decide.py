@@ -16,9 +16,10 @@ from .fileformat import kind_of
 from .known import TYPE_MAKERS
 from .outcome import Forgotten, NotKept, Outcome
 from .purity import import_path, why_impure
+from .scope import reads_of
 from .source import Statement, bound_targets, deleted_names, dotted
 from .tree import walk
-from .view import InLayer, Nowhere, Variable, View
+from .view import Ambient, Imported, InLayer, View
 
 _OUTPUT_NAMES = re.compile(r"_+\d*$|_i+$|_i\d+$|_oh$|_ih$|_dh$")
 _FINAL = frozenset({"typing.Final", "typing_extensions.Final"})
@@ -89,6 +90,9 @@ def _assigned(statement: Statement, names: tuple[str, ...], view: View, forced: 
     is_followed = known is not None and known.kind is Kind.VALUE and not view.dependents(name)
     if is_followed and not why_impure(value, composer):
         return (composer.compose(statement, Kind.VALUE, names),)  # kept by %keep, or for what is gone
+    if known is not None and known.kind is not Kind.VALUE and name in reads_of(node).load:
+        # `f = wrap(f)`: what the layer has is the better part of it, and no plain variable's past.
+        return (NotKept(name, f"it wraps the earlier {name}, which the layer has still"),)
     return _left(view, names)
 
 
@@ -109,9 +113,13 @@ def _forgotten(view: View, names: tuple[str, ...], why: str) -> tuple[Outcome, .
     outcomes = []
     for name in dict.fromkeys(names):
         if name in view.kept:
-            left = [other.key for other in view.dependents(name) if other.key not in names]
-            lost = f"{', '.join(left)} {'need' if left[1:] else 'needs'} it to load" if left else ""
-            outcomes.append(Forgotten(name, "; ".join(part for part in (why, lost) if part)))
+            without = (
+                (view.dependents(name), "need", " to load"),
+                (view.callers(name), "use", ", and will not load without it"),
+            )
+            left = (([o.key for o in others if o.key not in names], verb, end) for others, verb, end in without)
+            lost = [f"{', '.join(keys)} {verb if keys[1:] else f'{verb}s'} it{end}" for keys, verb, end in left if keys]
+            outcomes.append(Forgotten(name, "; ".join(part for part in (why, *lost) if part)))
     return tuple(outcomes)
 
 
@@ -152,7 +160,9 @@ def _is_function_alias(value: ast.expr, name: str, view: View) -> bool:
     live, origin = view.namespace[name], view.origin(written.partition(".")[0])
     if isinstance(origin, InLayer) and origin.definition.kind is not Kind.VALUE and written in view.namespace:
         return view.namespace[written] is live
-    return type(live) in _CALLABLES and not isinstance(origin, Variable | Nowhere)
+    if isinstance(origin, Imported | Ambient):
+        return callable(live)
+    return type(live) in _CALLABLES and isinstance(origin, InLayer)
 
 
 def _is_alias(value: ast.expr) -> bool:

@@ -1,4 +1,4 @@
-"""Which kept definitions read a name as they load, and so are made anew with it after a restart. Pure."""
+"""Which kept definitions read a name: as they load, so that a restart makes them anew with it, or when called. Pure."""
 
 from __future__ import annotations
 
@@ -7,24 +7,31 @@ import re
 from collections.abc import Iterable
 
 from .definition import Definition
-from .scope import reads_of
+from .scope import Reads, reads_of
 from .source import parse
 
 
 def dependents(name: str, kept: Iterable[Definition]) -> tuple[Definition, ...]:
     """Those of `kept`, sorted by key, that read `name` to load; not the one that gives it."""
+    return tuple(found for found in _mentioning(name, kept) if name in _reads(found.text).load)
+
+
+def callers(name: str, kept: Iterable[Definition]) -> tuple[Definition, ...]:
+    """Those of `kept`, sorted by key, that read `name` only when they are called; not the one that gives it."""
+    found = ((definition, _reads(definition.text)) for definition in _mentioning(name, kept))
+    return tuple(definition for definition, reads in found if name in reads.call and name not in reads.load)
+
+
+def _mentioning(name: str, kept: Iterable[Definition]) -> list[Definition]:
     word = re.compile(rf"\b{re.escape(name)}\b")
     found = {
         definition.key: definition
         for definition in kept
-        if name in definition.text
-        and name not in definition.gives
-        and word.search(definition.text)
-        and name in _load_reads(definition.text)
+        if name in definition.text and name not in definition.gives and word.search(definition.text)
     }
-    return tuple(definition for _, definition in sorted(found.items()))
+    return [definition for _, definition in sorted(found.items())]
 
 
 @functools.lru_cache(maxsize=4096)
-def _load_reads(text: str) -> frozenset[str]:
-    return reads_of(*parse(text).body).load
+def _reads(text: str) -> Reads:
+    return reads_of(*parse(text).body)

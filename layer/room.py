@@ -15,6 +15,7 @@ from types import ModuleType
 
 from .binding import bound_names
 from .boot import Boot, BootReport
+from .compose import defining_statement
 from .decide import decide
 from .definition import Definition, Key, RelPath
 from .errors import LayerError, StoreFault, UnknownDefinition
@@ -26,7 +27,7 @@ from .outcome import Forgotten, Kept, NotKept, Outcome, Unchanged
 from .plan import Context, Entry, Table, apply, definitions_of, settled, step
 from .source import Source, Statement, bound_targets, parse
 from .store import Dirt, Remove, Store
-from .view import Plain, Variable, View
+from .view import Plain, Variable, View, gives_again
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +104,13 @@ class Layer:
         """Definitions that read, when called, names which are nowhere now."""
         there = self.image.namespace
         found = ((e.definition.key, tuple(n for n in e.definition.needs if n not in there)) for e in self.definitions)
+        return tuple((key, names) for key, names in found if names)
+
+    def unkept_needs(self) -> tuple[tuple[Key, tuple[str, ...]], ...]:
+        """Definitions that read, when called, plain variables of this kernel, which the next one will not have."""
+        view = self._view(self._table.by_name)
+        made = (entry.definition for entry in self.definitions)
+        found = ((d.key, tuple(n for n in d.needs if isinstance(view.origin(n), Variable))) for d in made)
         return tuple((key, names) for key, names in found if names)
 
     def text(self, name: str) -> str:
@@ -230,11 +238,10 @@ class Run:
         layer = self._layer
         with layer._lock, interrupts_deferred():
             kept = self._ahead.by_name if self._ahead else layer._table.by_name
-            refused = layer._refused.get(name)
-            if refused is None and name in kept:
+            statement = layer._refused.get(name) or self._as_source(name, kept)
+            if statement is None:
                 self._outcomes.append(Unchanged(kept[name]))
                 return
-            statement = refused or self._as_source(name)
             if isinstance(statement, NotKept):
                 self._outcomes.append(statement)
                 return
@@ -267,19 +274,21 @@ class Run:
     def _take(self, outcome: Outcome, statement: Statement) -> None:
         self._outcomes.append(outcome)
         if isinstance(outcome, NotKept):
-            if outcome.forceable:
-                for name in bound_targets(statement.node):
-                    self._layer._refused[name] = statement
+            for name in bound_targets(statement.node):
+                self._layer._refused[name] = statement
         elif isinstance(outcome, Kept | Forgotten):
             self._edits.append(outcome)
             self._ahead = self._ahead or self._layer._table.copy()
             apply(outcome, self._ahead)
 
-    def _as_source(self, name: str) -> Statement | NotKept:
+    def _as_source(self, name: str, kept: Mapping[str, Definition]) -> Statement | NotKept | None:
+        """A statement that gives `name` its value of now; None where what is kept does, as far as can be told."""
         layer = self._layer
         namespace = layer.image.namespace
         if name not in namespace:
             return NotKept(name, "there is no such name here")
+        if name in kept and gives_again(defining_statement(kept[name].text), namespace[name]):
+            return None
         origin = layer._view(layer._table.by_name).origin(name)
         if isinstance(origin, Variable) and origin.statement is not None:
             return origin.statement

@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import TypeAlias
 
 from .definition import Definition, Kind
-from .dependents import dependents
+from .dependents import callers, dependents
 from .imports import ImportEntry, ImportRecord, find
 from .source import Statement
 
@@ -105,6 +105,10 @@ class View:
         """The kept definitions that read `name` to load."""
         return dependents(name, self.kept.values())
 
+    def callers(self, name: str) -> tuple[Definition, ...]:
+        """The kept definitions that read `name` only when they are called."""
+        return callers(name, self.kept.values())
+
     def import_path(self, name: str) -> str | None:
         """The import path `name` stands for: `numpy` for `np`, `builtins.len` for `len`; None if it is no import."""
         origin = self.origin(name)
@@ -127,7 +131,12 @@ def _is_older(definition: Definition | None, plain: Plain) -> bool:
 def _still_holds(plain: Plain, live: object) -> bool:
     if plain.statement is None or id(live) != plain.identity:
         return False
-    value = getattr(plain.statement.node, "value", None)
+    return gives_again(plain.statement.node, live)
+
+
+def gives_again(node: ast.stmt, live: object) -> bool:
+    """Whether the assignment `node` would give `live` again, as far as that can be told without running it."""
+    value = getattr(node, "value", None)
     if not isinstance(value, ast.List | ast.Dict | ast.Set | ast.Tuple | ast.Constant):
         return True
     # The same list may have been filled since; literals can be compared with what they would give again.

@@ -11,9 +11,8 @@ from .kernel import PerdureKernel
 
 
 class PerdureApp(IPKernelApp):
-    """ipykernel's application with perdure's kernel in it; its config files and flags are ipykernel's."""
+    """ipykernel's application with perdure's kernel in it. It keeps the name, and so the config files and flags."""
 
-    name = "perdure-kernel"
     kernel_class: Any = Type(PerdureKernel, klass="ipykernel.kernelbase.Kernel").tag(config=True)
     classes = [*IPKernelApp.classes, PerdureKernel]  # noqa: RUF012  # as the base class has it
 

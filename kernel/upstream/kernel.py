@@ -20,6 +20,7 @@ from perdure.layer.place import Mode
 
 from .shell import PerdureShell
 
+_MUTED = "opacity: 0.6; margin: 0; padding-left: var(--jp-code-padding, 0)"  # in line with other outputs in JupyterLab
 _NOTICES = [member.value for member in Notices]
 
 
@@ -144,7 +145,7 @@ class PerdureKernel(IPythonKernel):
         content = {
             "data": {
                 "text/plain": text,
-                "text/html": f'<pre style="opacity: 0.6; margin: 0">{html.escape(text)}</pre>',
+                "text/html": f'<pre style="{_MUTED}">{html.escape(text)}</pre>',
             },
             "metadata": {"perdure": {"notices": lines}},
             "transient": {},

@@ -23,7 +23,7 @@ from jupyter_client.blocking.client import BlockingKernelClient
 
 Message: TypeAlias = dict[str, Any]
 
-PERDURE = ("-m", "perdure.kernel")
+PERDURE = ("-m", "perdure_launcher")
 STOCK = ("-m", "ipykernel_launcher")
 
 PATIENCE = 90.0  # seconds; only a kernel that hangs makes a test wait that long

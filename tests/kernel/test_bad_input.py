@@ -250,7 +250,7 @@ def test_trust_is_of_one_path(clone: Home, new_kernel: StartKernel) -> None:
 
 def test_what_cannot_be_trusted_is_said(new_kernel: StartKernel) -> None:
     kernel = new_kernel().start()
-    assert kernel.run("%layer trust").stdout.startswith("There is nothing to trust: perdure layer ")
+    assert kernel.run("%layer trust").stdout.startswith("No layer here waits for trust. perdure layer ")
     assert kernel.run("%layer nonsense").stdout.startswith("%layer knows no 'nonsense'. ")
 
 

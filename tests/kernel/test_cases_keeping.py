@@ -182,10 +182,12 @@ WORD = "hunter2" + "hunter2"
 @case
 def test_k24_secrets_are_told_and_never_written(kernel: Kernel) -> Iterator[None]:
     answer = kernel.run(f"K24_API_KEY = {TOKEN!r}")
-    assert answer.notices == ["[layer: K24_API_KEY looks like a secret; not kept; %keep K24_API_KEY keeps it]"]
+    assert answer.notices == [
+        "[layer: K24_API_KEY looks like a secret; not kept; %keep K24_API_KEY commits it to git all the same]"
+    ]
     answer = kernel.run(f"# {TOKEN}\ndef k24_connect():\n    password = {WORD!r}\n    return password")
     (notice,) = answer.notices
-    assert notice.startswith("[layer: k24_connect looks like a secret (password); not kept")
+    assert notice.startswith("[layer: k24_connect holds what looks like a secret (password); not kept")
     assert kernel.run("k24_connect()").value == repr(WORD)
     kernel.run(f"def k24_innocent(token={TOKEN!r}):\n    return 1")
     kernel.run(f"def k24_reader():\n    return K24_API_KEY\n# {TOKEN}\ndef k24_other():\n    return 24")

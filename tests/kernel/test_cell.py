@@ -11,6 +11,7 @@ import pytest
 
 from perdure.kernel.cell import Cell
 from perdure.kernel.report import Report
+from perdure.kernel.wire import Notices
 from perdure.layer.disk import RealDisk
 from perdure.layer.errors import StoreFault
 from perdure.layer.events import EventLog
@@ -125,6 +126,16 @@ def test_keep_forces(bench: Bench) -> None:
     cell = bench.cell()
     cell.keep("DATA")
     assert kept(cell.finish()) == ["DATA"]
+
+
+def test_what_keep_was_asked_for_is_told_in_notebooks_too(bench: Bench) -> None:
+    bench.run("def load():\n    return 1\nDATA = load()")
+    lines = []
+    for _ in range(2):
+        cell = bench.cell()
+        cell.keep("DATA")
+        lines += cell.finish().lines(Notices.PROBLEMS)
+    assert lines == ["[layer: kept DATA]", "[layer: DATA is kept already, as DATA = load()]"]
 
 
 def test_a_cell_without_a_layer_takes_everything(bench: Bench) -> None:

@@ -45,9 +45,9 @@ def definition(name: str, *more: str) -> Definition:
             ["[layer: N not kept; it calls load(); %keep N keeps it]"],
         ),
         (
-            [NotKept("API_KEY", "looks like a secret")],
-            ["[layer: API_KEY looks like a secret; not kept]"],
-            ["[layer: API_KEY looks like a secret; not kept]"],
+            [NotKept("API_KEY", "looks like a secret", forceable=True)],
+            ["[layer: API_KEY looks like a secret; not kept; %keep API_KEY commits it to git all the same]"],
+            ["[layer: API_KEY looks like a secret; not kept; %keep API_KEY commits it to git all the same]"],
         ),
         (
             [Forgotten("f", "it is a plain variable now")],

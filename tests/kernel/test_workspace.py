@@ -119,7 +119,7 @@ def test_a_cell_knows_where_it_comes_from(user: Home) -> None:
 
 
 def test_there_is_nothing_to_trust_in_a_layer_of_ones_own(user: Home) -> None:
-    assert workspace(user).trust().startswith("There is nothing to trust: perdure layer ")
+    assert workspace(user).trust().startswith("No layer here waits for trust. perdure layer ")
 
 
 def test_trust_loads_what_was_not_trusted(user: Home) -> None:

@@ -104,7 +104,7 @@ REASONS: dict[str, tuple[dict[str, str | bytes], dict[str, str]]] = {
     ),
     "package missing": (
         {"functions/b/bad.py": "import no_such_package.part as p\n\n\ndef bad(): return p\n"},
-        {"functions/b/bad.py": "the package no_such_package is missing; install it"},
+        {"functions/b/bad.py": "no_such_package is found nowhere here; install it"},
     ),
     "module missing": (
         {"functions/b/bad.py": "import json.no_such_part\n\n\ndef bad(): return json\n"},
@@ -134,7 +134,7 @@ REASONS: dict[str, tuple[dict[str, str | bytes], dict[str, str]]] = {
     ),
     "calls what was a definition": (
         {"functions/b/bad.py": "def bad(): return gone()\n", "functions/c/caller.py": "def caller(): return bad()\n"},
-        {"functions/b/bad.py": "it calls gone, which nothing defines now"},
+        {"functions/b/bad.py": "it uses gone, which nothing defines now"},
     ),
     "given twice": (
         {"classes/b/bad.py": "class bad: pass\n", "functions/b/bad.py": "def bad(): pass\n"},

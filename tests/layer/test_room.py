@@ -266,3 +266,21 @@ def test_a_value_is_not_held_on_to() -> None:
     cells.run("del data")
     gc.collect()
     assert gone() is None
+
+
+def test_keep_writes_what_a_kept_value_is_now() -> None:
+    cells = Cells()
+    cells.run("COUNTS = {}\nCOUNTS['a'] = 1")
+    assert said(cells.keep("COUNTS")) == ["keep COUNTS"]
+    assert cells.kept("COUNTS").text == "COUNTS = {'a': 1}"
+    assert said(cells.keep("COUNTS")) == ["same COUNTS"]
+
+
+def test_keep_takes_a_definition_whose_need_is_met_now() -> None:
+    cells = Cells()
+    cells.run("def connect(): return 3\nserver = connect()")
+    cells.run("def answer(server=server): return server")
+    assert said(cells.keep("answer")) == ["not answer: it needs server to load"]
+    assert said(cells.keep("server")) == ["keep server"]
+    assert said(cells.keep("answer")) == ["keep answer"]
+    assert cells.restarted().namespace["answer"]() == 3

@@ -178,5 +178,5 @@ def test_the_notebooks_are_what_they_are_meant_to_be() -> None:
         "[layer: kept left_over; needs visited (not kept)]",
         "[layer: log_trip not kept; it needs sheet to load]",
         "[layer: HOME_FOLDER not kept; it calls os.getcwd(); %keep HOME_FOLDER keeps it]",
-        "[layer: API_TOKEN looks like a secret; not kept; %keep API_TOKEN keeps it]",
+        "[layer: API_TOKEN looks like a secret; not kept; %keep API_TOKEN commits it to git all the same]",
     ]

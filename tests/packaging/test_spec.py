@@ -34,7 +34,7 @@ def test_kernelspec_is_for_this_python(own_jupyter: Path) -> None:
     assert installed == spec.Installed("perdure", "Python 3 (perdure)", own_jupyter / "kernels" / "perdure", found=True)
     written = json.loads((installed.path / "kernel.json").read_bytes())
     assert written == {
-        "argv": [sys.executable, "-Xfrozen_modules=off", "-m", "perdure.kernel", "-f", "{connection_file}"],
+        "argv": [sys.executable, "-Xfrozen_modules=off", "-m", "perdure_launcher", "-f", "{connection_file}"],
         "display_name": "Python 3 (perdure)",
         "language": "python",
         "interrupt_mode": "message",
