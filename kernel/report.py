@@ -33,7 +33,7 @@ class Report:
         lines = [*_successes(self.outcomes if everything else self.asked), *self.told]
         lines += [_already(outcome.definition) for outcome in self.asked if isinstance(outcome, Unchanged)]
         lines += _problems(self.outcomes, repeat=not everything)
-        lines += [f"[layer: {fault}]" for fault in self.faults]
+        lines += [f"[layer: {fault}]" for fault in dict.fromkeys(self.faults)]
         if everything:
             # What an outcome warns of hangs on what the kernel had before, so a notebook would not show it each time.
             lines += [f"[layer: {said}]" for said in self._warnings()]
@@ -55,7 +55,7 @@ class Report:
             "needs": [
                 {"name": outcome.definition.key, "names": list(outcome.needs)} for outcome in kept if outcome.needs
             ],
-            "warnings": [*self._warnings(), *self.faults],
+            "warnings": [*self._warnings(), *dict.fromkeys(self.faults)],
         }
 
     def _warnings(self) -> list[str]:

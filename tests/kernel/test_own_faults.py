@@ -49,7 +49,6 @@ def test_a_mistake_in_a_cell_becomes_notices() -> None:
         f"[layer: this cell's definitions not kept; perdure itself failed (ZeroDivisionError: writing); {details}]",
         f"[layer: area not kept; perdure itself failed (ZeroDivisionError: offering); {details}]",
         f"[layer: area not kept; perdure itself failed (ZeroDivisionError: keeping); {details}]",
-        f"[layer: this cell's definitions not kept; perdure itself failed (ZeroDivisionError: writing); {details}]",
     ]
 
 
