@@ -15,6 +15,7 @@ from .running import Running
 from .scope import Reads, reads_of
 from .secret import suspect
 from .source import Statement, bound_targets, parse
+from .tree import walk
 from .view import Imported, InLayer, Nowhere, Variable, View
 
 LARGEST = 1 << 20  # bytes of one definition's text
@@ -100,7 +101,7 @@ class Composer:
             key=Key(names[0]),
             kind=kind,
             text=statement.text,
-            imports=statements(carried, statement.futures),
+            imports=statements(carried, statement.futures if _is_annotated(statement.node) else ()),
             needs=self._needs(reads, own),
             names=names if len(names) > 1 else (),
         )
@@ -172,6 +173,11 @@ class Composer:
                 yield f"{other.key} was made with the earlier {made.key}; after a restart it is made with the new one"
             elif namespace.get(other.key) is not namespace.get(made.key):
                 yield f"{other.key} still is the earlier {made.key}; after a restart it is the new one"
+
+
+def _is_annotated(node: ast.stmt) -> bool:
+    """Whether there is something in `node` that a `from __future__ import annotations` changes."""
+    return any(getattr(part, "annotation", None) or getattr(part, "returns", None) for part in walk([node]))
 
 
 def _is_same(known: Definition, made: Definition) -> bool:

@@ -90,7 +90,7 @@ def _assigned(statement: Statement, names: tuple[str, ...], view: View, forced: 
     is_followed = known is not None and known.kind is Kind.VALUE and not view.dependents(name)
     if is_followed and not why_impure(value, composer):
         return (composer.compose(statement, Kind.VALUE, names),)  # kept by %keep, or for what is gone
-    if known is not None and known.kind is not Kind.VALUE and name in reads_of(node).load:
+    if known is not None and name in reads_of(node).load and _is_still(known.kind, view.namespace[name]):
         # `f = wrap(f)`: what the layer has is the better part of it, and no plain variable's past.
         return (NotKept(name, f"it wraps the earlier {name}, which the layer has still"),)
     return _left(view, names)
@@ -121,6 +121,11 @@ def _forgotten(view: View, names: tuple[str, ...], why: str) -> tuple[Outcome, .
             lost = [f"{', '.join(keys)} {verb if keys[1:] else f'{verb}s'} it{end}" for keys, verb, end in left if keys]
             outcomes.append(Forgotten(name, "; ".join(part for part in (why, *lost) if part)))
     return tuple(outcomes)
+
+
+def _is_still(kind: Kind, value: object) -> bool:
+    """Whether `value` can stand for a definition of `kind`: a wrapped function is called as the bare one is."""
+    return (kind is Kind.FUNCTION and callable(value)) or (kind is Kind.CLASS and issubclass(type(value), type))
 
 
 def _is_constant_name(name: str) -> bool:
