@@ -11,6 +11,8 @@ from perdure.layer.room import Layer
 
 from .workspace import Workspace
 
+__all__ = ["LayerError", "NoLayer", "layer", "set_workspace"]
+
 _workspace: Workspace | None = None
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 
 from perdure.layer.definition import Kind
 from perdure.layer.errors import LayerError
@@ -54,7 +53,7 @@ def cells(workspace: Workspace) -> str:
 
 def layer(workspace: Workspace, line: str) -> str:
     """`%layer [path | trust]`."""
-    words = shlex.split(line)
+    words = line.split()
     if words == []:
         return f"{workspace.summary()}\n{_LAYER_USAGE}"
     if words == ["path"]:

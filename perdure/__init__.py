@@ -22,9 +22,12 @@ def definition_text(name: str) -> str:
         LookupError: nothing of that name is kept.
         perdure.layer.errors.LayerError: this process has no layer; every fault of perdure is one.
     """
-    from perdure.kernel.current import layer
+    from perdure.kernel.current import LayerError, layer
 
-    return layer().text(name)
+    try:
+        return layer().text(name)
+    except LayerError as error:
+        raise error.with_traceback(None) from None  # where in perdure it came up tells a user nothing
 
 
 def definition_location(name: str) -> Location:
@@ -34,6 +37,9 @@ def definition_location(name: str) -> Location:
         LookupError: nothing of that name is kept.
         perdure.layer.errors.LayerError: this process has no layer; every fault of perdure is one.
     """
-    from perdure.kernel.current import layer
+    from perdure.kernel.current import LayerError, layer
 
-    return layer().location(name)
+    try:
+        return layer().location(name)
+    except LayerError as error:
+        raise error.with_traceback(None) from None

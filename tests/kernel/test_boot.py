@@ -347,3 +347,12 @@ def test_a_working_folder_that_is_gone_does_not_stop_the_kernel(home: Home, new_
     kernel.run("import os, shutil\nshutil.rmtree(os.getcwd())")
     assert kernel.run("def kept():\n    return 1").notices == ["[layer: kept kept]"]
     os.makedirs(home.work, exist_ok=True)
+
+
+def test_a_name_that_is_not_kept_is_told_without_the_insides_of_perdure(broken: Kernel) -> None:
+    answer = broken.run("import perdure\nperdure.definition_text('nowhere')")
+    (error,) = answer.of_type("error")
+    assert error["content"]["evalue"] == "no definition 'nowhere' is kept; %cells lists those that are"
+    shown = "\n".join(error["content"]["traceback"])
+    assert "room.py" not in shown
+    assert "current.py" not in shown
