@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable
 
 from perdure.layer.decide import defines
+from perdure.layer.interrupts import interrupts_deferred
 from perdure.layer.outcome import NotKept, Outcome
 from perdure.layer.plan import Context
 from perdure.layer.room import Run
@@ -90,17 +91,18 @@ class Cell:
         def flush(run: Run) -> None:
             outcomes, faults = run.flush(self._context)
             made.extend(outcomes)
+            self.report.outcomes += outcomes
             self.report.faults += faults
 
         self._guarded(flush, tuple)
-        self.report.outcomes += made
         return made
 
     def _guarded(self, act: Callable[[Run], None], about: Callable[[], tuple[str, ...]]) -> None:
         """A mistake of ours costs the user a notice, not the cell. `about` gives the names that it would be about."""
         assert self._run is not None
         try:
-            act(self._run)
+            with interrupts_deferred():  # an interrupt comes through when what was done is reported too
+                act(self._run)
         except Exception as error:
             names = about()
             _log.exception("perdure could not keep %s", ", ".join(names) or "what this cell defined")

@@ -10,6 +10,7 @@ from perdure.layer.outcome import Forgotten, Kept, NotKept, Outcome, Unchanged
 
 from .wire import VERSION, Notices
 
+_MOST = 4  # lines of a kind
 _SHOWN = 60  # characters of a value's text in a notice
 _SECRET = ("looks like a secret", "holds what looks like a secret")
 
@@ -36,7 +37,7 @@ class Report:
         lines += [f"[layer: {fault}]" for fault in dict.fromkeys(self.faults)]
         if everything:
             # What an outcome warns of hangs on what the kernel had before, so a notebook would not show it each time.
-            lines += [f"[layer: {said}]" for said in self._warnings()]
+            lines += [f"[layer: {said}]" for said in some(self._warnings(), "more warnings like these")]
             if self.failed_form is not None and self.forms > 1:
                 lines.append(f"[error in form {self.failed_form} of {self.forms}]")
         return lines
@@ -61,6 +62,11 @@ class Report:
     def _warnings(self) -> list[str]:
         kept = (outcome for outcome in self.outcomes if isinstance(outcome, Kept))
         return list(dict.fromkeys(warning for outcome in kept for warning in outcome.warnings))
+
+
+def some(told: list[str], rest: str) -> list[str]:
+    """The first few of `told`, and how many more there are: nobody reads hundreds."""
+    return told if len(told) <= _MOST else [*told[:_MOST], f"{len(told) - _MOST} {rest}"]
 
 
 def _successes(outcomes: Sequence[Outcome]) -> Iterable[str]:

@@ -25,6 +25,7 @@ from perdure.layer.source import Source
 from perdure.layer.trust import TrustRecord
 
 from .cell import Cell
+from .report import some
 from .wire import Notices, Request
 
 _log = logging.getLogger(__name__)
@@ -160,14 +161,16 @@ class Workspace:
 
     def _tell_of_boot(self, layer: Layer) -> None:
         report = layer.report
-        for skipped in report.skipped:
-            self._problems.append(f"[layer: skipped {skipped.path}: {skipped.reason}]")
+        skipped = [f"skipped {skipped.path}: {skipped.reason}" for skipped in report.skipped]
+        self._problems += [f"[layer: {said}]" for said in some(skipped, "more files are skipped; %cells lists them")]
         if report.skipped:
             self._problems.append("[layer: mend a skipped file or run its definition again; all else is loaded]")
-        for item in report.loaded:
-            if item.lazy is not None:
-                key = item.definition.key
-                self._problems.append(f"[layer: {key} loaded with its annotations as text; {item.lazy} is not defined]")
+        lazy = [
+            f"{item.definition.key} loaded with its annotations as text; {item.lazy} is not defined"
+            for item in report.loaded
+            if item.lazy is not None
+        ]
+        self._problems += [f"[layer: {said}]" for said in some(lazy, "more loaded so; %cells lists them")]
         if report.output.strip():
             self._news.append(f"[layer: loading printed:\n{report.output.rstrip()}]")
         if self.mode is Mode.ON:

@@ -14,8 +14,10 @@ from types import FrameType
 
 
 @contextmanager
-def interrupts_deferred() -> Iterator[None]:
+def interrupts_deferred(*, drop: bool = False) -> Iterator[None]:
     """Keep SIGINT away from the block, and deliver one that came meanwhile when the block is over.
+
+    `drop`: forget it instead, where what it was meant to stop is over by then.
 
     Python runs signal handlers on the main thread only, so on other threads there is nothing to do. Blocks nest: the
     outermost delivers. Where the block raised and the handler raises too, the handler's exception wins and has the
@@ -38,7 +40,7 @@ def interrupts_deferred() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, old)
-        if noted:
+        if noted and not drop:
             if callable(old):
                 old(signal.SIGINT, noted[0])
             elif old == signal.SIG_DFL:

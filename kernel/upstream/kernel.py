@@ -16,6 +16,7 @@ from perdure.kernel import current
 from perdure.kernel.report import Report
 from perdure.kernel.wire import DEFAULT_NOTICES, Notices, Request, RequestKind, read_request
 from perdure.kernel.workspace import Workspace
+from perdure.layer.interrupts import interrupts_deferred
 from perdure.layer.place import Mode
 
 from .shell import PerdureShell
@@ -99,11 +100,13 @@ class PerdureKernel(IPythonKernel):
                 code, silent, store_history, user_expressions, allow_stdin, cell_meta=cell_meta, cell_id=cell_id
             )
         finally:
-            self.workspace.cell.reset(token)
-            report = cell.finish()
-        if request.keeps and self.workspace.mode is not Mode.OFF:
-            self._show(report, request)
-        self._reply.set(report.metadata(self.workspace.session))
+            # The cell is over: an interrupt that comes now must not cost the front end its reply.
+            with interrupts_deferred(drop=True):
+                self.workspace.cell.reset(token)
+                report = cell.finish()
+                if request.keeps and self.workspace.mode is not Mode.OFF:
+                    self._show(report, request)
+                self._reply.set(report.metadata(self.workspace.session))
         return reply
 
     def finish_metadata(self, parent: Any, metadata: Any, reply_content: Any) -> Any:

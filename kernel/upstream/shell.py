@@ -46,7 +46,7 @@ class PerdureShell(ZMQInteractiveShell):
         info = getattr(result, "info", None)
         if cell is None or info is None or not nodelist or interactivity not in _ONE_BY_ONE:
             return await super().run_ast_nodes(nodelist, cell_name, interactivity, compiler, result)
-        last = len(nodelist)
+        last, number = len(nodelist), 0
         cell.enter(last, scratch=magics.is_scratch(info.raw_cell))
         try:
             for number, statement in enumerate(Source(info.transformed_cell).statements(nodelist), 1):
@@ -60,6 +60,13 @@ class PerdureShell(ZMQInteractiveShell):
                     cell.failed(number)
                     return True
                 cell.completed(_with_futures(statement, compiler))
+        except KeyboardInterrupt as interrupt:
+            # It came while something was kept, between two statements; what happens in them the parent catches. It
+            # ends the cell all the same, in the parent's way.
+            result.error_in_exec = interrupt.with_traceback(None)
+            self.showtraceback((KeyboardInterrupt, interrupt, None))
+            cell.failed(number)
+            return True
         finally:
             cell.leave()
         return False

@@ -355,6 +355,14 @@ class Kernel:
             self._replies.pop(identity), tuple(self._iopub.pop(identity)), tuple(self._prompts.pop(identity, ()))
         )
 
+    def finish_interrupting(self, identity: str) -> Answer:
+        """Interrupt again and again until the request is over."""
+        for _ in range(int(PATIENCE / _LOOK)):
+            if self._wait_quietly(lambda: identity in self._replies and self._is_idle(identity), _LOOK):
+                break
+            self.interrupt()
+        return self.finish(identity)
+
     def wait_for_output(self, identity: str, text: str) -> None:
         """Wait until a running cell has printed `text`."""
 
