@@ -14,7 +14,6 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from urllib.parse import unquote
 
 from .binding import bound_names
 from .definition import Definition, RelPath
@@ -22,6 +21,7 @@ from .errors import UnreadableFile
 from .fileformat import read_file
 from .imports import ImportRecord, entries_of
 from .install import FromText, Image
+from .naming import name_told_by
 from .order import Loadable, load_order
 from .scope import Reads, reads_of
 from .view import MODULE_NAMES
@@ -206,7 +206,7 @@ class Boot:
     def _names(self, path: RelPath) -> tuple[str, ...]:
         if path in self._files:
             return self._files[path].definition.gives
-        return (unquote(path.rpartition("/")[2].removesuffix(".py").partition("~")[0]),)
+        return (name_told_by(path),)
 
     def _as_skipped(self, path: RelPath, reason: str) -> Skipped:
         definition = self._files[path].definition if path in self._files else None

@@ -13,7 +13,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -83,6 +83,13 @@ class GitStore:
 
     def files(self) -> Mapping[RelPath, bytes]:
         return definition_files(self.path)
+
+    def file(self, path: RelPath) -> bytes | None:
+        with told_as_fault(self.path / path):
+            try:
+                return (self.path / path).read_bytes()
+            except (FileNotFoundError, NotADirectoryError):
+                return None
 
     def head(self) -> CommitId | None:
         with told_as_fault(self._git / "HEAD"):
@@ -245,7 +252,10 @@ def _object_id(name: str) -> ObjectID:
 def _log_entry(commit: Commit) -> LogEntry:
     name, _, rest = commit.author.decode("utf-8", "replace").partition(" <")
     message = Message.read(commit.message.decode("utf-8", "replace"))
-    zone = timezone(timedelta(seconds=commit.author_timezone))
+    try:
+        zone = timezone(timedelta(seconds=commit.author_timezone))
+    except ValueError:  # git takes offsets of more than a day
+        zone = UTC
     return LogEntry(
         CommitId(commit.id.decode()),
         Identity(name, rest.removesuffix(">")),

@@ -29,6 +29,9 @@ class MemoryStore:
     def files(self) -> Mapping[RelPath, bytes]:
         return {path: data for path, data in sorted(self._working.items()) if holds_definition(path)}
 
+    def file(self, path: RelPath) -> bytes | None:
+        return self._working.get(path)
+
     def commit(self, changes: Sequence[Change], message: Message) -> CommitId | None:
         wanted = {change.path: change.data if isinstance(change, Write) else None for change in changes}
         for path in wanted:

@@ -10,6 +10,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Mapping
+from urllib.parse import unquote
 
 from .definition import Key, Kind, RelPath
 
@@ -39,6 +40,11 @@ def place_among(kind: Kind, key: Key, twins: Mapping[Key, RelPath]) -> tuple[Rel
         return path_of(kind, key), {}
     targets = {other: path_of(kind, other, twin=other != other.lower()) for other in twins}
     return path_of(kind, key, twin=key != key.lower()), {k: t for k, t in targets.items() if t != twins[k]}
+
+
+def name_told_by(path: RelPath) -> str:
+    """The name that a file should define, told by its path: for one whose text cannot be read."""
+    return unquote(path.rpartition("/")[2].removesuffix(".py").partition("~")[0])
 
 
 def _file_stem(key: Key, *, twin: bool) -> str:

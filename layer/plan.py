@@ -49,6 +49,10 @@ class Table:
         """The definition whose file is `path`."""
         return self._by_path.get(path)
 
+    def giver(self, name: str) -> Entry | None:
+        """The entry that gives `name`, live or not."""
+        return self.entries[self._givers[name]] if name in self._givers else None
+
     def put(self, definition: Definition) -> None:
         """Keep `definition` in place of whatever gave its names."""
         self._put(definition, awake=True)

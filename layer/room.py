@@ -25,8 +25,9 @@ from .install import Image, InPlace
 from .interrupts import interrupts_deferred
 from .outcome import Forgotten, Kept, NotKept, Outcome, Unchanged
 from .plan import Context, Entry, Table, apply, definitions_of, settled, step
+from .reread import reread
 from .source import Source, Statement, bound_targets, parse
-from .store import Dirt, Remove, Store
+from .store import CommitId, Dirt, Remove, Store, Write
 from .view import Plain, Variable, View, gives_again
 
 
@@ -60,6 +61,8 @@ class Layer:
         self._ambient = ambient
         self._modules = sys.modules if modules is None else modules
         self._table = Table()
+        self._files: dict[RelPath, bytes] = {}  # as last read or written here
+        self._head: CommitId | None = None  # likewise
         self._plain: dict[str, Plain] = {}
         self._refused: dict[str, Statement] = {}  # what `%keep` can force, by name
         self._lock = threading.RLock()
@@ -71,7 +74,9 @@ class Layer:
             StoreFault: the folder cannot be read.
         """
         with self._lock:
-            boot = Boot(self._store.files(), self.root, self.image, self.imports, self._modules)
+            self._head = self._store.head()
+            self._files = dict(self._store.files())
+            boot = Boot(self._files, self.root, self.image, self.imports, self._modules)
             self.report = boot.run()
             entries = [Entry(item.definition, item.path) for item in self.report.loaded]
             entries += [Entry(s.definition, s.path, awake=False) for s in self.report.skipped if s.definition]
@@ -165,6 +170,35 @@ class Layer:
             if not any(entry.binding == name and entry.gives(live, self._modules) for entry in imports):
                 self._plain[name] = Plain(assignment, id(live))
 
+    def _has_moved(self) -> bool:
+        """Whether another kernel or git itself committed since this one last did.
+
+        Raises:
+            StoreFault: the folder cannot be read.
+        """
+        return self._store.head() != self._head
+
+    def _has_changed(self, definition: Definition) -> bool:
+        """Whether the file that gives what `definition` gives is no more as this kernel last read or wrote it.
+
+        Raises:
+            StoreFault: the file cannot be read.
+        """
+        paths = {entry.path for name in definition.gives if (entry := self._table.giver(name))}
+        return any(self._store.file(path) != self._files.get(path) for path in paths)
+
+    def _reread(self) -> None:
+        """Take in what others made of the files; what is live stays live.
+
+        Raises:
+            StoreFault: the folder cannot be read.
+        """
+        self._head = self._store.head()
+        files = dict(self._store.files())
+        made = reread(files, self._files, self._table, self.report.skipped, self.image.live)
+        self._files, self._table = files, made.table
+        self.report = replace(self.report, skipped=made.skipped)
+
     def _commit(self, edits: Iterable[Kept | Forgotten], context: Context) -> list[str]:
         """Write what `edits` come to; the sentences to warn with.
 
@@ -172,6 +206,8 @@ class Layer:
             LayerError: nothing was written.
         """
         with self._lock, interrupts_deferred():
+            if self._has_moved():
+                self._reread()
             table = self._table.copy()
             for edit in edits:
                 apply(edit, table)
@@ -182,6 +218,12 @@ class Layer:
             changes = (*plan.changes, *map(Remove, replaced))
             commit = self._store.commit(changes, plan.message) if changes else None
             self._table = table
+            for change in changes:
+                if isinstance(change, Write):
+                    self._files[change.path] = change.data
+                else:
+                    self._files.pop(change.path, None)
+            self._head = commit or self._head
             self._mended(plan.kept)
             for edit in edits:
                 for definition in definitions_of(edit):
@@ -220,6 +262,7 @@ class Run:
         self._outcomes: list[Outcome] = []
         self._edits: list[Kept | Forgotten] = []
         self._ahead: Table | None = None  # the layer's table as it will be after the commit
+        self._looked = False  # whether it was asked since the last commit if others moved the layer
 
     def offer(self, statement: Statement, *, forced: bool = False) -> None:
         """Take in a statement that has just completed; nothing is written yet."""
@@ -229,15 +272,14 @@ class Run:
             return  # most statements of most cells: they cost no more than this look
         with layer._lock, interrupts_deferred():
             layer._see(statement, names)
-            kept = self._ahead.by_name if self._ahead else layer._table.by_name
-            for outcome in decide(statement, layer._view(kept), forced=forced):
-                self._take(outcome, statement)
+            self._decide(statement, forced)
 
     def keep(self, name: str) -> None:
         """Keep `name` all the same, as `%keep` asks: what was refused, or a variable whose value can be written."""
         layer = self._layer
         with layer._lock, interrupts_deferred():
-            kept = self._ahead.by_name if self._ahead else layer._table.by_name
+            self._look()
+            kept = self._kept
             statement = layer._refused.get(name) or self._as_source(name, kept)
             if statement is None:
                 self._outcomes.append(Unchanged(kept[name]))
@@ -245,8 +287,7 @@ class Run:
             if isinstance(statement, NotKept):
                 self._outcomes.append(statement)
                 return
-            for outcome in decide(statement, layer._view(kept), forced=True):
-                self._take(outcome, statement)
+            self._decide(statement, forced=True)
 
     @property
     def waits(self) -> bool:
@@ -259,7 +300,7 @@ class Run:
         A commit that fails makes each definition a `NotKept`; nothing of it is written then.
         """
         outcomes, ahead = self._outcomes, self._ahead
-        self._outcomes, self._edits, self._ahead = [], [], None
+        self._outcomes, self._edits, self._ahead, self._looked = [], [], None, False
         if ahead is None:
             return outcomes, []
         outcomes = [settled(outcome, ahead) for outcome in outcomes]
@@ -270,6 +311,37 @@ class Run:
             failed = [_failed(outcome, fault) if outcome in edits else outcome for outcome in outcomes]
             return failed, []
         return outcomes, warnings
+
+    @property
+    def _kept(self) -> Mapping[str, Definition]:
+        return self._ahead.by_name if self._ahead else self._layer._table.by_name
+
+    def _decide(self, statement: Statement, forced: bool) -> None:
+        layer = self._layer
+        outcomes = decide(statement, layer._view(self._kept), forced=forced)
+        if any(isinstance(outcome, Kept | Unchanged | Forgotten) for outcome in outcomes):
+            try:
+                if self._look(outcomes):
+                    outcomes = decide(statement, layer._view(self._kept), forced=forced)
+            except LayerError as fault:
+                outcomes = tuple(_failed(outcome, fault) for outcome in outcomes)
+        for outcome in outcomes:
+            self._take(outcome, statement)
+
+    def _look(self, outcomes: Iterable[Outcome] = ()) -> bool:
+        """Whether others changed what `outcomes` were decided on; then it has been read anew."""
+        layer = self._layer
+        moved = not self._looked and layer._has_moved()
+        self._looked = True
+        made = [outcome.definition for outcome in outcomes if isinstance(outcome, Kept | Unchanged)]
+        if moved or any(map(layer._has_changed, made)):
+            layer._reread()
+            if self._ahead is not None:
+                self._ahead = layer._table.copy()
+                for edit in self._edits:
+                    apply(edit, self._ahead)
+            return True
+        return False
 
     def _take(self, outcome: Outcome, statement: Statement) -> None:
         self._outcomes.append(outcome)
@@ -311,7 +383,7 @@ def _assignment(name: str, value: object) -> str | None:
 
 
 def _failed(outcome: Outcome, fault: LayerError) -> Outcome:
-    if isinstance(outcome, Kept):
+    if isinstance(outcome, Kept | Unchanged):
         return NotKept(outcome.definition.key, str(fault))
     if isinstance(outcome, Forgotten):
         return NotKept(outcome.name, f"still in the layer: {fault}")

@@ -114,6 +114,10 @@ class Store(Protocol):
         """Every definition file as it stands now (hand edits included), sorted by path."""
         ...
 
+    def file(self, path: RelPath) -> bytes | None:
+        """The file at `path` as it stands now, None where there is none."""
+        ...
+
     def commit(self, changes: Sequence[Change], message: Message) -> CommitId | None:
         """Write all of `changes` and commit them, or do nothing and raise.
 

@@ -17,7 +17,7 @@ from perdure.layer.memory import MemoryStore
 from perdure.layer.plan import Context
 from perdure.layer.room import Location
 from perdure.layer.source import Source, parse
-from perdure.layer.store import Change, CommitId, Message
+from perdure.layer.store import Change, CommitId, Message, Write
 
 from .cells import Cells, Events, said
 
@@ -284,3 +284,94 @@ def test_keep_takes_a_definition_whose_need_is_met_now() -> None:
     assert said(cells.keep("server")) == ["keep server"]
     assert said(cells.keep("answer")) == ["keep answer"]
     assert cells.restarted().namespace["answer"]() == 3
+
+
+def two_kernels(source: str) -> tuple[Cells, Cells]:
+    """Two kernels of one layer, each with what `source` defines."""
+    one = Cells()
+    one.run(source)
+    return one, one.restarted()
+
+
+def test_what_another_kernel_kept_since_is_not_taken_for_this_ones() -> None:
+    one, other = two_kernels("def f(): return 1\ndef g(): pass")
+    one.run("def f(): return 2")
+    assert said(other.run("def f(): return 1")) == ["keep f"]
+    assert said(one.run("def f(): return 2")) == ["keep f"]
+    assert said(one.run("def f(): return 2\ndef g(): pass")) == ["same f", "same g"]
+    assert one.restarted().namespace["f"]() == 2
+
+
+def test_what_another_kernel_forgot_is_kept_again() -> None:
+    one, other = two_kernels("def f(): pass\ndef g(): pass")
+    one.run("del f")
+    assert said(other.run("def g(): pass\ndef f(): pass")) == ["same g", "keep f"]
+    assert other.restarted().names == {"f", "g"}
+
+
+def test_a_definition_that_another_kernel_keeps_as_another_kind_is_moved() -> None:
+    one = Cells()
+    other = one.restarted()
+    one.run("def area(): pass")
+    assert said(other.run("class area: pass")) == ["keep area"]
+    assert other.files == {RelPath("classes/a/area.py"): "class area: pass\n"}
+    assert [d.definition.key for d in other.layer.definitions] == ["area"]
+
+
+def test_a_file_taken_away_by_hand_is_written_again() -> None:
+    cells = Cells()
+    cells.run("def f(): pass\ndef g(): pass")
+    cells.store.edit(RelPath("functions/f/f.py"), None)  # type: ignore[attr-defined]
+    assert said(cells.run("def g(): return 1\ndef f(): pass")) == ["keep g", "keep f"]
+    assert cells.restarted().names == {"f", "g"}
+
+
+def test_a_file_edited_by_hand_is_what_was_run_last() -> None:
+    cells = Cells()
+    cells.run("def f(): return 1")
+    cells.store.edit(RelPath("functions/f/f.py"), b"def f(): return 2\n")  # type: ignore[attr-defined]
+    assert said(cells.run("def f(): return 1")) == ["keep f"]
+    cells.store.edit(RelPath("functions/f/f.py"), b"def f() -> ...\n")  # type: ignore[attr-defined]
+    assert said(cells.run("def f(): return 1")) == ["keep f"]
+    assert cells.files == {RelPath("functions/f/f.py"): "def f(): return 1\n"}
+    assert not cells.layer.report.skipped
+
+
+def test_a_file_moved_by_hand_is_replaced() -> None:
+    cells = Cells()
+    cells.run("def f(): return 1")
+    cells.store.edit(RelPath("functions/f/f.py"), None)  # type: ignore[attr-defined]
+    cells.store.edit(RelPath("functions/old.py"), b"def f(): return 1\n")  # type: ignore[attr-defined]
+    assert said(cells.run("def f(): return 2")) == ["keep f"]
+    assert cells.files == {RelPath("functions/f/f.py"): "def f(): return 2\n"}
+
+
+def test_of_two_files_for_a_name_that_came_from_elsewhere_one_is_left() -> None:
+    one, other = two_kernels("def f(): return 1")
+    one.store.commit([Write(RelPath("functions/a.py"), b"def f(): return 0\n")], Message("by hand"))
+    assert said(other.run("def f(): return 1")) == ["keep f"]
+    assert other.files == {RelPath("functions/f/f.py"): "def f(): return 1\n"}
+
+
+def test_what_another_kernel_has_is_no_definition_here() -> None:
+    one, other = two_kernels("def f(): pass")
+    one.run("def g(): return 1")
+    assert said(other.run("def h(): return g()\ndef f(): return 1")) == ["keep h", "keep f"]
+    assert other.kept("h").needs == ("g",)
+    assert other.names == {"f", "h"}
+
+
+def test_a_layer_that_cannot_be_looked_at_is_told() -> None:
+    class Gone(MemoryStore):
+        gone = False
+
+        def file(self, path: RelPath) -> bytes | None:
+            if self.gone:
+                raise StoreFault(Path("/layer/x"), OSError(errno.EIO, os.strerror(errno.EIO)))
+            return super().file(path)
+
+    store = Gone()
+    cells = Cells(store)
+    cells.run("def f(): pass")
+    store.gone = True
+    assert "Input/output error at /layer/x" in said(cells.run("def f(): pass"))[0]

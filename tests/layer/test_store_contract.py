@@ -45,6 +45,20 @@ class StoreContract(ABC):
         assert one.files()[RATE] == data
         assert commit == one.head()
 
+    def test_one_file_is_read_as_it_stands(self, one: Store) -> None:
+        assert one.file(AREA) == b"def area(): ...\n"
+        self.edit(one, AREA, b"edited")
+        assert one.file(AREA) == b"edited"
+        self.edit(one, AREA, None)
+        assert one.file(AREA) is None
+        assert one.file(RATE) is None
+
+    def test_a_file_taken_away_by_hand_comes_back(self, one: Store) -> None:
+        self.edit(one, AREA, None)
+        assert one.commit([Write(AREA, b"def area(): ...\n")], KEEP) is None
+        assert one.file(AREA) == b"def area(): ...\n"
+        assert not one.dirt()
+
     def test_the_first_commit_is_there(self, one: Store) -> None:
         assert one.files() == {AREA: b"def area(): ...\n"}
         assert one.head() is not None
