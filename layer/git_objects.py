@@ -11,7 +11,7 @@ import re
 import time
 import zlib
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from .disk import Disk
@@ -52,8 +52,14 @@ def signature(who: Identity, when: datetime) -> str:
 
 
 def now() -> datetime:
-    """The time with this machine's offset, whole seconds as git has them."""
-    return datetime.fromtimestamp(int(time.time()), UTC).astimezone()
+    """The time with this machine's offset, in whole seconds as git has it; in UTC where git cannot write the offset."""
+    utc = datetime.fromtimestamp(int(time.time()), UTC)
+    try:
+        local = utc.astimezone()
+    except ValueError:  # TZ=UTC+24: Python knows offsets of less than a day only
+        return utc
+    offset = local.utcoffset()
+    return utc if offset is None or offset % timedelta(minutes=1) else local
 
 
 def commit_text(tree: str, parents: Sequence[CommitId], signed: str, message: str) -> bytes:

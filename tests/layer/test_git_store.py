@@ -7,6 +7,7 @@ import stat
 import subprocess
 import time
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -105,6 +106,28 @@ def test_time_and_reflog(store: GitStore, git: Git) -> None:
         last = (git.path / ".git/logs" / log).read_text().splitlines()[-1]
         assert last == f"{first} {commit} Ada Lovelace <ada@example.org> {when} {offset}\tcommit: keep area"
     assert git("rev-parse", "HEAD@{1}").strip() == first
+
+
+@pytest.mark.parametrize(
+    ("zone", "offset"),
+    [("UTC+24", "+0000"), ("XXX-25:17", "+0000"), ("XXX-1:02:03", "+0000"), ("XXX-5:45", "+0545")],
+)
+def test_any_time_zone(store: GitStore, git: Git, monkeypatch: pytest.MonkeyPatch, zone: str, offset: str) -> None:
+    try:
+        with monkeypatch.context() as patch:
+            patch.setenv("TZ", zone)
+            time.tzset()
+            store.commit([Write(RATE, b"")], KEEP)
+    finally:
+        time.tzset()
+    git.check()
+    assert git("log", "-1", "--format=%ad", "--date=raw").split()[1] == offset
+    assert abs(store.log(1)[0].time.timestamp() - time.time()) < 60
+
+
+def test_a_commit_of_a_time_zone_that_python_does_not_know(store: GitStore, git: Git) -> None:
+    git("commit", "--allow-empty", "-qm", "by hand", "--date=1700000000 +2500")
+    assert store.log(1)[0].time == datetime.fromtimestamp(1_700_000_000, UTC)
 
 
 @pytest.mark.parametrize("name", ["<Ada>\n", " Ada. ", "", "Ada\0", "Åda Ł", "tree 123"])
