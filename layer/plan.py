@@ -13,6 +13,7 @@ from .secret import has_token
 from .store import Change, Message, Remove, Write
 
 _LONGEST_SUBJECT = 72  # characters, git's own custom
+_LONGEST_NOTE = 4_000  # characters: a note is prose; a page of code that was commented out belongs in no history
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +174,8 @@ def step(before: Table, after: Table, kept: Iterable[Key], forgot: Iterable[Key]
     forgot = tuple(key for key in dict.fromkeys(forgot) if key in before.by_name and key not in after.by_name)
     subject, left_out = _subject({"keep": kept, "forgot": forgot})
     note = "" if has_token(context.note) else context.note
+    if len(note) > _LONGEST_NOTE:
+        note = note[:_LONGEST_NOTE] + "…"
     body = "\n\n".join(part for part in (left_out, note) if part)
     return Step(tuple(changes), Message(subject, body, _trailers(context)), kept, forgot)
 

@@ -217,6 +217,7 @@ def test_many_names_are_in_the_body_where_the_subject_cannot_hold_them() -> None
         ),
         (Context("s-1", notebook="a\nb.ipynb"), Message("keep a", "", (("Session", "s-1"), ("Notebook", "a b.ipynb")))),
         (Context("s-1", note="One\n\nTwo: three"), Message("keep a", "One\n\nTwo: three", (("Session", "s-1"),))),
+        (Context("s-1", note="x" * 3_000_000), Message("keep a", "x" * 4_000 + "…", (("Session", "s-1"),))),
     ],
 )
 def test_what_a_message_says_of_where_it_comes_from(context: Context, message: Message) -> None:
