@@ -16,6 +16,7 @@ from . import jsonlines
 from .disk import Disk
 
 _RECORD = "trusted.jsonl"
+_FOREIGN = "is owned by another user"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,22 +31,52 @@ def why_not_owned(path: Path) -> NotOwned | None:
     """Why another user could change what the layer at `path` runs; None where none could.
 
     The folder and its `.git` must be this user's and not writable by group or others, as ssh asks of its keys. Links
-    are followed.
+    are followed. So must all that is in them be, where the folder lets others in; what lies in one that does not, none
+    of them can reach.
 
     Raises:
         OSError: the folder cannot be looked at.
     """
     for part in (path, path / ".git"):
         try:
-            mode = part.stat().st_mode
+            found = part.stat()
         except FileNotFoundError:
             continue
-        if foreign := why_foreign(part):
-            return NotOwned(_of_part(path, part, foreign.why), foreign.advice)
-        if mode & (stat.S_IWGRP | stat.S_IWOTH):
-            # Recursive: what a loose umask did to the folder it did to everything in it.
-            advice = f"run `chmod -R go-w {shlex.quote(str(path))}`"
-            return NotOwned(_of_part(path, part, "can be written by other users"), advice)
+        if flaw := _flaw(path, part, found):
+            return flaw
+    return _flaw_below(path, path)
+
+
+def _flaw_below(path: Path, folder: Path) -> NotOwned | None:
+    """What is wrong in `folder`, if others can get into it; folders that they cannot enter are not looked into."""
+    if not folder.stat().st_mode & (stat.S_IXGRP | stat.S_IXOTH):
+        return None
+    # Git's objects are files by the ten thousand, and git itself makes them read-only: their folders tell enough.
+    objects = folder.is_relative_to(path / ".git" / "objects")
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            is_folder = entry.is_dir(follow_symlinks=False)
+            if entry.is_symlink() or (objects and not is_folder):
+                continue
+            part = folder / entry.name
+            try:
+                flaw = _flaw(path, part, entry.stat(follow_symlinks=False))
+                flaw = flaw or (_flaw_below(path, part) if is_folder else None)
+            except FileNotFoundError:
+                continue  # another kernel at work
+            if flaw:
+                return flaw
+    return None
+
+
+def _flaw(path: Path, part: Path, found: os.stat_result) -> NotOwned | None:
+    """What is wrong with `part` of the layer at `path`, which was found to be so."""
+    if found.st_uid != os.getuid():
+        return NotOwned(_of_part(path, part, _FOREIGN), _claim(part))
+    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        # Recursive: what a loose umask did to the folder it did to everything in it.
+        advice = f"run `chmod -R go-w {shlex.quote(str(path))}`"
+        return NotOwned(_of_part(path, part, "can be written by other users"), advice)
     return None
 
 
@@ -57,11 +88,15 @@ def why_foreign(path: Path) -> NotOwned | None:
     """
     if path.stat().st_uid == os.getuid():
         return None
-    return NotOwned("is owned by another user", f"copy it, or run `chown -R $(id -u) {shlex.quote(str(path))}`")
+    return NotOwned(_FOREIGN, _claim(path))
+
+
+def _claim(path: Path) -> str:
+    return f"copy it, or run `chown -R $(id -u) {shlex.quote(str(path))}`"
 
 
 def _of_part(path: Path, part: Path, why: str) -> str:
-    return why if part == path else f"has a {part.name} that {why}"
+    return why if part == path else f"has a {part.relative_to(path)} that {why}"
 
 
 class TrustRecord:

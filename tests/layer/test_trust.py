@@ -48,6 +48,28 @@ def test_others_may_write(layer: Path, part: str, mode: int, why: str) -> None:
     assert why_not_owned(layer) is None
 
 
+@pytest.mark.parametrize(
+    ("part", "mode"), [("values/x", 0o777), ("values/x/x.py", 0o666), (".git/hooks", 0o770), (".git/objects/ab", 0o777)]
+)
+def test_others_may_write_below(layer: Path, part: str, mode: int) -> None:
+    for folder in (".git/hooks", ".git/objects/ab", "values/x"):
+        (layer / folder).mkdir(parents=True, mode=0o755)
+    (layer / "values/x/x.py").touch(mode=0o600)
+    (layer / "values/link").symlink_to("nowhere")  # whose own mode is 0777, and means nothing
+    for folder in ("", ".git"):
+        (layer / folder).chmod(0o755)
+    assert why_not_owned(layer) is None
+    (layer / part).chmod(mode)
+    flaw = why_not_owned(layer)
+    assert flaw is not None
+    assert flaw.why == f"has a {part} that can be written by other users"
+    assert os.system(flaw.advice.removeprefix("run ").strip("`")) == 0
+    assert why_not_owned(layer) is None
+    (layer / part).chmod(mode)
+    layer.chmod(0o700)  # now nobody gets as far as that
+    assert why_not_owned(layer) is None
+
+
 def test_somebody_elses(layer: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "getuid", lambda: layer.stat().st_uid + 1)
     flaw = why_not_owned(layer)
