@@ -18,7 +18,7 @@ from .git_index import Index, index_of
 from .git_locks import LockFile
 from .git_objects import LooseObjects, commit_text, now, signature
 from .git_refs import Head, Refs
-from .git_tree import EXECUTABLE_FILE, FILE, Entry, Read, find, spliced, tree_of
+from .git_tree import EXECUTABLE_FILE, FILE, Entry, Read, every_file, find, spliced, tree_of
 from .journal import Journal
 from .store import CommitId, Identity, Message, parts
 
@@ -80,6 +80,11 @@ class Commits:
         if self._refs.head() != built.head:
             built = self._build(leaves, message, when)
         index = index_of(self._path)
+        if not os.path.lexists(lock.target):
+            # To git a missing index is an empty one, but ours must not be: the next commit by hand would take all that
+            # is not in it out of HEAD.
+            for name, entry in every_file(tree_of(built.head.commit, self._read), self._read):
+                index.put_unseen(name, entry)
         if index.conflicted:
             raise LayerUnusable(
                 self._path,

@@ -53,6 +53,9 @@ class Stat:
         return cls(*(number & 0xFFFFFFFF for number in numbers))
 
 
+_UNSEEN = Stat(0, 0, 0, 0, 0, 0, 0, 0, 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Staged:
     """One entry of the index."""
@@ -81,6 +84,10 @@ class Index:
         for above in _above(path):
             self.staged.pop(above, None)
         self.staged[path] = Staged(entry, Stat.of(found))
+
+    def put_unseen(self, path: bytes, entry: Entry) -> None:
+        """Stage `entry` without knowing the working file: git, and `differs`, look into it."""
+        self.staged[path] = Staged(entry, _UNSEEN)
 
     def clear_below(self, paths: Container[bytes]) -> None:
         """Take away what stands below any of `paths`, which are files now."""

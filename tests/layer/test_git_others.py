@@ -127,11 +127,14 @@ def test_a_split_index_is_refused(store: GitStore, git: Git, path: Path) -> None
     assert not (path / RATE).exists()
 
 
-def test_a_missing_index(store: GitStore, git: Git, path: Path) -> None:
+def test_a_missing_index_is_made_of_head(store: GitStore, git: Git, path: Path) -> None:
+    put(path / AREA, "by hand")
     (path / ".git/index").unlink()
-    store.commit([Write(RATE, b"")], KEEP)
-    assert git("ls-files") == f"{RATE}\n"
-    assert git("show", "--format=", "--name-only") == f"{RATE}\n"
+    store.commit([Write(RATE, b""), Remove(RelPath("__init__.py"))], KEEP)
+    git.check(f" M {AREA}\n")
+    assert store.dirt() == git.dirt()
+    git("commit", "-qm", "by hand", "--allow-empty")
+    assert git("ls-tree", "-r", "--name-only", "HEAD").splitlines() == [".gitignore", AREA, RATE]
 
 
 def test_after_gc(store: GitStore, git: Git, path: Path) -> None:
