@@ -57,6 +57,12 @@ class BootReport:
 
 
 @dataclass(frozen=True, slots=True)
+class _Failure:
+    error: Exception
+    loaded: int  # how many files had been loaded then
+
+
+@dataclass(frozen=True, slots=True)
 class _File:
     path: RelPath
     text: str
@@ -134,24 +140,30 @@ class Boot:
             for path, file in self._files.items()
             if path not in self._skipped
         )
-        waiting = {path: NameError() for path in order}
+        waiting: dict[RelPath, _Failure | None] = dict.fromkeys(order)
         while waiting:
-            left: dict[RelPath, NameError] = {}
-            for path in waiting:
-                if (missing := self._try(self._files[path])) is not None:
-                    left[path] = missing
+            left: dict[RelPath, _Failure] = {}
+            for path, failure in waiting.items():
+                if failure is not None and not self._is_worth_another_try(failure):
+                    left[path] = failure
+                elif (error := self._try(self._files[path])) is not None:
+                    left[path] = _Failure(error, len(self._loaded))
             if len(left) == len(waiting) and not self._try_lazily(left):
                 self._skipped.update(dict.fromkeys(left, ""))  # all of them, before it is said why
-                self._skipped.update({path: self._why_missing(path, missing.name) for path, missing in left.items()})
+                self._skipped.update({path: self._why_failed(path, failure.error) for path, failure in left.items()})
                 return
-            waiting = {path: missing for path, missing in left.items() if not self._is_done(path)}
+            waiting = {path: failure for path, failure in left.items() if not self._is_done(path)}
 
-    def _try_lazily(self, left: Mapping[RelPath, NameError]) -> bool:
+    def _is_worth_another_try(self, failure: _Failure) -> bool:
+        """A missing name may have come; what failed in another way may have found a registry not filled yet."""
+        return isinstance(failure.error, NameError) or failure.loaded < len(self._loaded)
+
+    def _try_lazily(self, left: Mapping[RelPath, _Failure]) -> bool:
         """Where nothing moves: load the first that waits for a name in an annotation alone; whether one did."""
-        for path, missing in left.items():
-            file = self._files[path]
-            if missing.name in file.reads.annotation - file.reads.load:
-                self._try(file, lazy=missing.name)
+        for path, failure in left.items():
+            file, error = self._files[path], failure.error
+            if isinstance(error, NameError) and error.name in file.reads.annotation - file.reads.load:
+                self._try(file, lazy=error.name)
                 if self._is_done(path):
                     return True
         return False
@@ -159,8 +171,8 @@ class Boot:
     def _is_done(self, path: RelPath) -> bool:
         return path in self._loaded or path in self._skipped
 
-    def _try(self, file: _File, lazy: str | None = None) -> NameError | None:
-        """Load one file, or skip it; gives back the NameError where another file may yet bring the name."""
+    def _try(self, file: _File, lazy: str | None = None) -> Exception | None:
+        """Load one file, or skip it; gives back the exception where another file may yet bring what was missing."""
         filename = str(self._root / file.path)
         try:
             self._image.install(file.definition, FromText(file.text, filename, lazy_annotations=lazy is not None))
@@ -168,11 +180,15 @@ class Boot:
             name = error.name
             if lazy is None and name in file.reads.annotation - file.reads.load and not self._may_come(name):
                 return self._try(file, lazy=name)
-            if name in file.reads.load | file.reads.annotation or self._may_come(name):
-                return error
-            self._skip(file.path, _why_raised(error, filename))
+            return error
         except ModuleNotFoundError as error:
             self._skip(file.path, self._why_not_found(error, filename))
+        except SyntaxError as error:
+            self._skip(file.path, _why_raised(error, filename))
+        except Exception as error:
+            # Python 3.11 wraps what a `__set_name__` raises.
+            cause = error.__cause__ if type(error) is RuntimeError else None
+            return cause if isinstance(cause, NameError) else error
         except BaseException as error:  # SystemExit and KeyboardInterrupt too: a definition must not end the kernel
             self._skip(file.path, _why_raised(error, filename))
         else:
@@ -185,7 +201,10 @@ class Boot:
         """Whether a file not loaded yet gives `name`."""
         return name in self._givers and not self._is_done(self._givers[name])
 
-    def _why_missing(self, path: RelPath, name: str | None) -> str:
+    def _why_failed(self, path: RelPath, error: Exception) -> str:
+        name, reads = error.name if isinstance(error, NameError) else None, self._files[path].reads
+        if name not in reads.load | reads.annotation | self._givers.keys():
+            return _why_raised(error, str(self._root / path))
         if giver := next((other for other in self._skipped if other != path and name in self._names(other)), None):
             return f"it needs {name} to load, and {giver} is skipped"
         return f"it needs {name} to load, which nothing defines"

@@ -19,7 +19,7 @@ Defining: TypeAlias = Callable[[str], ast.stmt | None]
 
 _MOST = 3  # calls in a row that are followed: enough for a decorated decorator with arguments
 
-_MAKING = frozenset({"__new__", "__init__", "__post_init__"})
+_MAKING = frozenset({"__new__", "__init__", "__post_init__", "__set_name__"})
 
 
 class Running:

@@ -268,6 +268,52 @@ def test_what_the_order_cannot_see_is_tried_again() -> None:
     assert not booted.skipped
 
 
+REGISTRY: dict[str, str | bytes] = {
+    "values/h/REG.py": "REG = {}\n",
+    "functions/r/register.py": "def register(key):\n    return lambda f: REG.setdefault(key, f)\n",
+    "functions/h/handler.py": "@register('a')\ndef handler(): pass\n",
+    "classes/u/User.py": "class User:\n    handler = REG['a']\n",
+    "classes/d/Derived.py": "class Derived(User): pass\n",
+}
+
+
+def test_what_fails_for_a_registry_not_filled_yet_is_tried_again() -> None:
+    booted = Booted(REGISTRY)
+    assert not booted.skipped
+    assert booted.namespace["Derived"].handler is booted.namespace["handler"]
+
+
+def test_what_fails_again_is_skipped_with_its_own_reason() -> None:
+    booted = Booted({**REGISTRY, "functions/h/handler.py": "@register('b')\ndef handler(): pass\n"})
+    assert booted.skipped == {
+        "classes/d/Derived.py": "it needs User to load, and classes/u/User.py is skipped",
+        "classes/u/User.py": "it raised KeyError: 'a' at line 2",
+    }
+
+
+def test_what_failed_is_not_tried_again_where_nothing_came_since() -> None:
+    booted = Booted(
+        {
+            **GOOD,
+            "values/z/Z.py": "Z = print('tried') or 1 / 0\n",
+            "functions/z/end.py": "import sys\nsys.exit()\ndef end(): pass\n",
+        }
+    )
+    assert booted.report.output == "tried\n"
+
+
+def test_what_set_name_needs_comes_first_or_is_tried_again() -> None:
+    """Python 3.11 wraps what it raises."""
+    files: dict[str, str | bytes] = {
+        "classes/d/Desc.py": "class Desc:\n    def __set_name__(self, owner, name): LOG.append(name)\n",
+        "classes/u/User.py": "class User:\n    a = Desc()\n",
+    }
+    booted = Booted({**files, "values/l/LOG.py": "LOG = []\n"})
+    assert booted.loaded == ["Desc", "LOG", "User"]
+    files["classes/d/Desc.py"] = "# perdure: needs LOG\n" + str(files["classes/d/Desc.py"])
+    assert Booted(files).skipped == {"classes/u/User.py": "it raised NameError: name 'LOG' is not defined"}
+
+
 def test_output_of_loading_is_captured() -> None:
     booted = Booted(
         {"classes/a/A.py": "import sys\n\n\nclass A:\n    print('out')\n    print('err', file=sys.stderr)\n"}

@@ -295,6 +295,18 @@ def test_a_name_that_comes_only_when_called(tmp_path: Path) -> None:
     assert module.skipped == {}
 
 
+def test_what_fails_for_a_registry_not_filled_yet_is_tried_again(tmp_path: Path) -> None:
+    files = {
+        "classes/u/User.py": "class User:\n    handler = REG['a']\n",
+        "functions/h/handler.py": "@register('a')\ndef handler(): ...\n",
+        "functions/r/register.py": "def register(key):\n    return lambda f: REG.setdefault(key, f)\n",
+        "values/r/REG.py": "REG = {}",
+    }
+    module = imported(Layer(tmp_path, files))
+    assert module.skipped == {}
+    assert module.User.handler is module.handler
+
+
 def test_each_file_runs_once(tmp_path: Path) -> None:
     count = "import builtins\nbuiltins._count = getattr(builtins, '_count', 0) + 1\n"
     files = {"values/a/A.py": count + "A = B", "values/b/B.py": count + "B = 1", "values/c/C.py": count + "C = 1 / 0"}
