@@ -85,10 +85,14 @@ class ImportRecord:
         plain = [entry for entry in entries if _is_plain(entry)]
         if len(plain) < len(entries):
             return (next(entry for entry in entries if not _is_plain(entry)),)
-        if len(plain) < 2:
-            return tuple(plain)
+        if not plain:
+            return ()
         chains = tuple(dotted)
-        return tuple([entry for entry in plain if _is_used(entry.module, chains)] or plain)
+        wanted = {entry.module for entry in plain if _is_used(entry.module, chains)} or {e.module for e in plain}
+        # What another import brought in: `import email`, then `email.mime.text` by somebody's `import email.mime.text`.
+        wanted |= {_submodule(chain, modules) for chain in chains}
+        longest = (path for path in sorted(wanted) if not any(other.startswith(f"{path}.") for other in wanted))
+        return tuple(ImportEntry(name, path, None) for path in longest)
 
     def last(self, name: str) -> tuple[ImportEntry, ...]:
         """The newest import of `name`, whatever the name is now."""
@@ -200,6 +204,18 @@ def _is_plain(entry: ImportEntry) -> bool:
 
 def _is_used(module: str, chains: tuple[str, ...]) -> bool:
     return any(chain == module or chain.startswith(f"{module}.") for chain in chains)
+
+
+def _submodule(chain: str, modules: Mapping[str, ModuleType]) -> str:
+    """The longest part of the attribute `chain` that is a module inside a package; its first name if none is."""
+    path, *names = chain.split(".")
+    for name in names:
+        package, part = modules.get(path), modules.get(f"{path}.{name}", _MISSING)
+        # `os.path` is in os whoever imports it: os is no package.
+        if package is None or "__path__" not in vars(package) or vars(package).get(name) is not part:
+            break
+        path = f"{path}.{name}"
+    return path
 
 
 def _is_public(path: str) -> bool:

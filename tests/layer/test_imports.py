@@ -46,6 +46,24 @@ CARRIED: list[tuple[list[str], str, list[str]]] = [
         ["import xml.dom", "import xml.sax"],
     ),
     (["import xml.dom\nimport xml.sax"], "def f(): return xml", ["import xml.dom", "import xml.sax"]),
+    # Submodules that another import loaded.
+    (
+        ["import email", "import email.mime.text as t"],
+        "def f(): return email.mime.text.MIMEText('x')",
+        ["import email.mime.text"],
+    ),
+    (
+        ["import xml", "from xml.dom import minidom"],
+        "def f(): return xml.dom.minidom.parse, xml.dom.Node",
+        ["import xml.dom.minidom"],
+    ),
+    (
+        ["import xml.sax", "from xml.dom import minidom"],
+        "def f(): return xml.dom.minidom, xml.sax.parse",
+        ["import xml.dom.minidom", "import xml.sax"],
+    ),
+    (["import os"], "def f(): return os.path.join", ["import os"]),
+    (["import email"], "def f(): return email.no_such.part", ["import email"]),
     (["from math import sqrt"], "def f(): return sqrt", ["from math import sqrt"]),
     (["from math import sqrt as r, pi"], "def f(): return r, pi", ["from math import pi, sqrt as r"]),
     (["from os import path"], "def f(): return path", ["from os import path"]),
