@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from perdure.layer.definition import Definition, Kind
-from perdure.layer.outcome import Forgotten, Kept, NotKept, Outcome, Unchanged
+from perdure.layer.outcome import Forgotten, Hidden, Kept, NotKept, Outcome, Unchanged
 
 from .wire import VERSION, Notices
 
@@ -60,8 +60,13 @@ class Report:
         }
 
     def _warnings(self) -> list[str]:
-        kept = (outcome for outcome in self.outcomes if isinstance(outcome, Kept))
-        return list(dict.fromkeys(warning for outcome in kept for warning in outcome.warnings))
+        said: list[str] = []
+        for number, outcome in enumerate(self.outcomes):
+            if isinstance(outcome, Kept):
+                said += outcome.warnings
+            elif isinstance(outcome, Hidden) and not _is_settled(outcome.name, self.outcomes[number:]):
+                said.append(_hidden(outcome))
+        return list(dict.fromkeys(said))
 
 
 def some(told: list[str], rest: str) -> list[str]:
@@ -105,6 +110,21 @@ def _problem(outcome: Outcome, repeat: bool) -> str | None:
         case Forgotten(name, reason) if reason:
             return f"[layer: forgot {name}; {reason}]"
     return None
+
+
+def _hidden(outcome: Hidden) -> str:
+    name, what = outcome.name, outcome.definition.kind.name.lower()
+    still = f"the layer still has the {what}, and a restart brings it back"
+    return f"{name} is an import now; {still}; `del {name}` forgets it"
+
+
+def _is_settled(name: str, later: Iterable[Outcome]) -> bool:
+    """Whether the definition `name` was run again or forgotten in the same cell: then there is nothing to warn of."""
+    return any(
+        name in outcome.definition.gives if isinstance(outcome, Kept | Unchanged) else name == outcome.name
+        for outcome in later
+        if isinstance(outcome, Kept | Unchanged | Forgotten)
+    )
 
 
 def _already(definition: Definition) -> str:

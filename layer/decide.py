@@ -14,7 +14,7 @@ from .compose import Composer
 from .definition import Kind
 from .fileformat import kind_of
 from .known import TYPE_MAKERS
-from .outcome import Forgotten, NotKept, Outcome
+from .outcome import Forgotten, Hidden, NotKept, Outcome
 from .purity import import_path, why_impure
 from .scope import reads_of
 from .source import Statement, bound_targets, deleted_names, dotted
@@ -26,6 +26,9 @@ _FINAL = frozenset({"typing.Final", "typing_extensions.Final"})
 _TYPE_ALIAS = frozenset({"typing.TypeAlias", "typing_extensions.TypeAlias"})
 _CALLABLES = (FunctionType, BuiltinFunctionType, MethodType)
 _PLAIN_NOW = "it is a plain variable now"
+_SET_IN_BLOCK = "it was set in a block"
+_DELETED = "it was deleted"
+_SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Assert, ast.Delete)
 
 
 def decide(statement: Statement, view: View, *, forced: bool = False) -> tuple[Outcome, ...]:
@@ -34,7 +37,7 @@ def decide(statement: Statement, view: View, *, forced: bool = False) -> tuple[O
     `forced` stands for `%keep`: secrets and expressions that are not pure are kept too.
     """
     try:
-        return _decided(statement, view, forced)
+        return (*_decided(statement, view, forced), *_set_beside(statement.node, view))
     except RecursionError:
         return tuple(NotKept(name, "it is nested too deeply to be read") for name in bound_targets(statement.node)[:1])
 
@@ -53,6 +56,27 @@ def _decided(statement: Statement, view: View, forced: bool) -> tuple[Outcome, .
     if not names or any(_OUTPUT_NAMES.match(name) or name not in view.namespace for name in names):
         return ()
     return _assigned(statement, names, view, forced)
+
+
+def _set_beside(node: ast.stmt, view: View) -> tuple[Outcome, ...]:
+    """What becomes of kept names that `node` bound or deleted otherwise than by defining: in a block, by a walrus.
+
+    Those it left as they were, in a branch that did not run, are none of them.
+    """
+    if not view.changed:
+        return ()
+    own = {*bound_targets(node), *(deleted_names(node) if isinstance(node, ast.Delete) else ())}
+    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+        own.add(node.target.id)
+    outcomes: list[Outcome] = []
+    for name in sorted(view.changed - own):
+        if name not in view.namespace:
+            outcomes += _left(view, (name,), _DELETED)
+        elif isinstance(view.origin(name), Imported):
+            outcomes.append(Hidden(name, view.kept[name]))
+        else:
+            outcomes += _left(view, (name,), _PLAIN_NOW if isinstance(node, _SIMPLE) else _SET_IN_BLOCK)
+    return tuple(outcomes)
 
 
 def defines(node: ast.stmt) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
+from .binding import bound_names
 from .definition import Definition
 from .scope import Reads, reads_of
 from .source import parse
@@ -22,12 +23,20 @@ def callers(name: str, kept: Iterable[Definition]) -> tuple[Definition, ...]:
     return tuple(definition for definition, reads in found if name in reads.call and name not in reads.load)
 
 
+def overtaken(definition: Definition, kept: Mapping[str, Definition]) -> tuple[Definition, ...]:
+    """Those of `kept`, by name, that were to load after `definition`, which reads them to load since it is new."""
+    read = (kept.get(name) for name in sorted(_reads(definition.text).load))
+    return tuple(other for other in read if other is not None and definition.key in other.after)
+
+
 def _mentioning(name: str, kept: Iterable[Definition]) -> list[Definition]:
     word = re.compile(rf"\b{re.escape(name)}\b")
     found = {
         definition.key: definition
         for definition in kept
         if name in definition.text and name not in definition.gives and word.search(definition.text)
+        # One that carries an import of the name means that.
+        if not any(name in bound_names(parse(line).body) for line in definition.imports if name in line)
     }
     return [definition for _, definition in sorted(found.items())]
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import __future__
 
 import ast
-from collections.abc import MutableMapping
+import weakref
+from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
@@ -16,6 +17,7 @@ from typing import TypeAlias
 from .binding import bound_names
 from .definition import Definition
 from .source import unwarned
+from .view import ATOMS, equal
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ class Image:
         self.namespace = namespace
         self._live: dict[str, Definition] = {}
         self.live = MappingProxyType(self._live)  # by every name a definition gives
+        self._same: dict[str, Callable[[object], bool]] = {}  # whether a value is what the name had when marked
 
     def install(self, definition: Definition, way: Way) -> None:
         """Make `definition` the live one under its names.
@@ -54,10 +57,22 @@ class Image:
             self._run(definition, way)
         for name in definition.gives:
             self._live[name] = definition
+            self.mark(name)
 
     def forget(self, name: str) -> None:
         """The name is no definition any more; its object, if there is one, is left alone."""
         self._live.pop(name, None)
+        self._same.pop(name, None)
+
+    def mark(self, name: str) -> None:
+        """Take what the definition's `name` is now for the definition's own."""
+        if name in self._live:
+            self._same[name] = _telling(self.namespace.get(name, _MISSING))
+
+    def is_other(self, name: str) -> bool:
+        """Whether `name` is another object than when it was marked last; one never marked is."""
+        same = self._same.get(name)
+        return same is None or not same(self.namespace.get(name, _MISSING))
 
     def _run(self, definition: Definition, way: FromText) -> None:
         flags = __future__.annotations.compiler_flag if way.lazy_annotations else 0
@@ -83,3 +98,18 @@ class Image:
         if definition.names:  # `A, B = 1, 2` after a new A
             foreign |= bound_names(tree.body) - imports
         return foreign - {*definition.gives}
+
+
+def _telling(live: object) -> Callable[[object], bool]:
+    """How to tell `live` again without keeping a user's data alive.
+
+    An id() alone does not do: a function that a loop defines twice may lie where the first one lay.
+    """
+    if type(live) in ATOMS:
+        return lambda other: equal(live, other)
+    try:
+        reference = weakref.ref(live)
+    except TypeError:
+        identity = id(live)
+        return lambda other: id(other) == identity
+    return lambda other: reference() is other

@@ -43,4 +43,12 @@ class Forgotten:
     reason: str = ""  # a clause; empty after `del`
 
 
-Outcome: TypeAlias = Kept | Unchanged | NotKept | Forgotten
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """An import took the name `name` of `definition`, which stays: a notebook that is run again would flip for ever."""
+
+    name: str
+    definition: Definition
+
+
+Outcome: TypeAlias = Kept | Unchanged | NotKept | Forgotten | Hidden

@@ -151,14 +151,23 @@ class Layer:
 
     # What follows is for Run alone, which stands in this file for that reason.
 
-    def _view(self, kept: Mapping[str, Definition]) -> View:
-        return View(self.image.namespace, kept, self._plain, self.imports, self._modules, self._ambient)
+    def _view(self, kept: Mapping[str, Definition], bound: Iterable[str] = ()) -> View:
+        """What a decision sees, on a statement that bound the names `bound`."""
+        changed = frozenset(name for name in bound if name in kept and self.image.is_other(name))
+        return View(self.image.namespace, kept, self._plain, self.imports, self._modules, self._ambient, changed)
 
-    def _see(self, statement: Statement, names: Iterable[str]) -> None:
-        """Note what `statement`, which bound `names`, did beside defining: imports, and variables needed later."""
+    def _see(self, statement: Statement, names: frozenset[str]) -> frozenset[str]:
+        """Note what `statement`, which bound `names`, did beside defining: imports, and variables needed later.
+
+        Gives back all that it bound: what a star import did is not in its text.
+        """
         node, namespace = statement.node, self.image.namespace
         imports = entries_of(node, self._modules)
         self.imports.note(imports)
+        if "*" in names:
+            there = (entry for entry in imports if entry.binding in namespace)
+            given = {e.binding for e in there if e.gives(namespace[e.binding], self._modules)}
+            names = (names - {"*"}) | given
         assignment = statement if isinstance(node, ast.Assign | ast.AnnAssign) else None
         for name in names:
             self._plain.pop(name, None)
@@ -169,6 +178,7 @@ class Layer:
             # Of `if …: import x` and `else: x = None` the value tells which one ran.
             if not any(entry.binding == name and entry.gives(live, self._modules) for entry in imports):
                 self._plain[name] = Plain(assignment, id(live))
+        return names
 
     def _has_moved(self) -> bool:
         """Whether another kernel or git itself committed since this one last did.
@@ -271,8 +281,10 @@ class Run:
         if not names:
             return  # most statements of most cells: they cost no more than this look
         with layer._lock, interrupts_deferred():
-            layer._see(statement, names)
-            self._decide(statement, forced)
+            names = layer._see(statement, names)
+            self._decide(statement, forced, names)
+            for name in names:
+                layer.image.mark(name)
 
     def keep(self, name: str) -> None:
         """Keep `name` all the same, as `%keep` asks: what was refused, or a variable whose value can be written."""
@@ -316,13 +328,13 @@ class Run:
     def _kept(self) -> Mapping[str, Definition]:
         return self._ahead.by_name if self._ahead else self._layer._table.by_name
 
-    def _decide(self, statement: Statement, forced: bool) -> None:
+    def _decide(self, statement: Statement, forced: bool, bound: Iterable[str] = ()) -> None:
         layer = self._layer
-        outcomes = decide(statement, layer._view(self._kept), forced=forced)
+        outcomes = decide(statement, layer._view(self._kept, bound), forced=forced)
         if any(isinstance(outcome, Kept | Unchanged | Forgotten) for outcome in outcomes):
             try:
                 if self._look(outcomes):
-                    outcomes = decide(statement, layer._view(self._kept), forced=forced)
+                    outcomes = decide(statement, layer._view(self._kept, bound), forced=forced)
             except LayerError as fault:
                 outcomes = tuple(_failed(outcome, fault) for outcome in outcomes)
         for outcome in outcomes:

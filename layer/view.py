@@ -15,7 +15,7 @@ from .imports import ImportEntry, ImportRecord, find
 from .source import Statement
 
 _MISSING = object()
-_ATOMS = (int, bool, float, complex, str, bytes, type(None))
+ATOMS = (int, bool, float, complex, str, bytes, type(None))
 MODULE_NAMES = frozenset("__name__ __doc__ __file__ __spec__ __loader__ __package__ __builtins__ __builtin__".split())
 """Names that any module has, one way or the other."""
 
@@ -77,6 +77,7 @@ class View:
     imports: ImportRecord
     modules: Mapping[str, ModuleType]
     ambient: Mapping[str, object]  # what the kernel itself put into the namespace
+    changed: frozenset[str] = frozenset()  # the kept names that the statement decided on bound to another object
 
     def origin(self, name: str, dotted: Iterable[str] = ()) -> Origin:
         """Where `name` comes from; `dotted` are the attribute chains it is read in, which tell submodules."""
@@ -144,21 +145,21 @@ def gives_again(node: ast.stmt, live: object) -> bool:
         again = ast.literal_eval(value)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return True
-    return _equal(again, live)
+    return equal(again, live)
 
 
-def _equal(one: object, other: object) -> bool:
+def equal(one: object, other: object) -> bool:
     """Equality of built-in values, without running any `__eq__` of the user's."""
     if type(one) is not type(other):
         return False
     if isinstance(one, dict) and isinstance(other, dict):
         return len(one) == len(other) and all(
-            _equal(a, b) and _equal(one[a], other[b]) for a, b in zip(one, other, strict=True)
+            equal(a, b) and equal(one[a], other[b]) for a, b in zip(one, other, strict=True)
         )
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(map(_equal, one, other))
+        return len(one) == len(other) and all(map(equal, one, other))
     if isinstance(one, set | frozenset) and isinstance(other, set | frozenset):
-        return len(one) == len(other) and all(type(item) in _ATOMS for item in other) and one == other
+        return len(one) == len(other) and all(type(item) in ATOMS for item in other) and one == other
     if isinstance(one, float | complex):
         return repr(one) == repr(other)  # 0.0 is not -0.0
     return one == other

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from perdure.kernel.report import Report
 from perdure.kernel.wire import Notices
 from perdure.layer.definition import Definition, Key, Kind
-from perdure.layer.outcome import Forgotten, Kept, NotKept, Outcome, Unchanged
+from perdure.layer.outcome import Forgotten, Hidden, Kept, NotKept, Outcome, Unchanged
+
+STILL = "the layer still has the value, and a restart brings it back"
 
 
 def definition(name: str, *more: str) -> Definition:
@@ -54,6 +56,13 @@ def definition(name: str, *more: str) -> Definition:
             ["[layer: forgot f; it is a plain variable now]"],
             ["[layer: forgot f; it is a plain variable now]"],
         ),
+        (
+            [Hidden("a", definition("a"))],
+            [f"[layer: a is an import now; {STILL}; `del a` forgets it]"],
+            [],
+        ),
+        ([Hidden("a", definition("a")), Unchanged(definition("a"))], [], []),
+        ([Hidden("a", definition("a")), Forgotten("a")], ["[layer: forgot a]"], []),
         (
             [Kept(definition("f"), warnings=("g still is the earlier f",))],
             ["[layer: kept f]", "[layer: g still is the earlier f]"],

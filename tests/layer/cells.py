@@ -18,7 +18,7 @@ from perdure.layer.definition import Definition, RelPath
 from perdure.layer.disk import RealDisk
 from perdure.layer.events import EventLog, EventName
 from perdure.layer.memory import MemoryStore
-from perdure.layer.outcome import Forgotten, Kept, NotKept, Outcome, Unchanged
+from perdure.layer.outcome import Forgotten, Hidden, Kept, NotKept, Outcome, Unchanged
 from perdure.layer.plan import Context
 from perdure.layer.room import Layer
 from perdure.layer.source import Source
@@ -144,3 +144,5 @@ def _said(outcome: Outcome) -> str:
             return f"not {name}: {reason}"
         case Forgotten(name, reason):
             return f"forget {name}: {reason}" if reason else f"forget {name}"
+        case Hidden(name):
+            return f"hidden {name}"

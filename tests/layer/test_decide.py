@@ -25,7 +25,10 @@ ROWS: dict[str, tuple[list[str], list[str]]] = {
     "decorated to None": (["def d(g): pass\n@d\ndef f(): pass"], ["keep d", "keep f"]),
     "leading underscore": (["def _helper(): pass"], ["keep _helper"]),
     "a name as outputs have": (["def _(): pass", "def __(): pass", "def _3(): pass", "class _i: pass"], []),
-    "builtin shadow": (["def sum(x): pass"], ["keep sum"]),
+    "builtin shadow": (
+        ["def sum(x): pass", "def sum(y): pass"],
+        ["keep sum; sum hides the builtin; del sum brings it back", "keep sum"],
+    ),
     "two in one cell": (["def f(): return 1\ndef f(): return 2"], ["keep f", "keep f"]),
     "statement before an error": (["def ok(): pass\n1/0\ndef no(): pass"], ["keep ok"]),
     # type makers and aliases
@@ -168,7 +171,10 @@ ROWS: dict[str, tuple[list[str], list[str]]] = {
     "def, then class": (["def area(): pass", "class area: pass"], ["keep area", "keep area"]),
     # a definition that replaces what it reads
     "subclass of an import of its name": (["from pathlib import Path", "class Path(Path): pass"], ["keep Path"]),
-    "subclass of a builtin of its name": (["class dict(dict): pass"], ["keep dict"]),
+    "subclass of a builtin of its name": (
+        ["class dict(dict): pass"],
+        ["keep dict; dict hides the builtin; del dict brings it back"],
+    ),
     "subclass of its kept self": (
         ["class A: pass", "class A(A): x = 1"],
         ["keep A", "not A: its load reads the earlier A, which it replaces"],
@@ -185,7 +191,61 @@ ROWS: dict[str, tuple[list[str], list[str]]] = {
     "del": (["def f(): pass", "del f"], ["keep f", "forget f"]),
     "del of several": (["A1 = 1\nB1 = 2\nc = 3", "del (A1, c), B1"], ["keep A1", "keep B1", "forget A1", "forget B1"]),
     "del of an item": (["TABLE = {1: 2}", "del TABLE[1]"], ["keep TABLE"]),
-    "del inside a compound statement": (["def f(): pass", "if 1: del f"], ["keep f"]),
+    "del inside a compound statement": (["def f(): pass", "if 1: del f"], ["keep f", "forget f: it was deleted"]),
+    "set in a block": (
+        [
+            "def a(): pass\ndef b(): pass\ndef c(): pass\nclass d: pass\nEE = 1",
+            "if True:\n def a(): pass",
+            "try:\n b = 1\nfinally: pass",
+            "for c in [1]: pass",
+            "with open('/dev/null') as d: pass",
+            "match 2:\n case EE: pass",
+        ],
+        [
+            *("keep a", "keep b", "keep c", "keep d", "keep EE"),
+            *(f"forget {name}: it was set in a block" for name in "a b c d EE".split()),
+        ],
+    ),
+    "set twice by a loop": (
+        ["def f(): pass", "for i in range(2):\n def f(): return i"],
+        ["keep f", "forget f: it was set in a block"],
+    ),
+    "set by a walrus": (
+        ["def f(): pass", "(f := 3)", "def g(): pass\nx = (g := 3)"],
+        ["keep f", "forget f: it is a plain variable now", "keep g", "forget g: it is a plain variable now"],
+    ),
+    "set by an except": (
+        ["def f(): pass", "try:\n 1/0\nexcept ZeroDivisionError as f: pass"],
+        ["keep f", "forget f: it was deleted"],
+    ),
+    "a branch that did not run": (
+        [
+            "def f(): pass\nclass A: pass\nROWS = []\nRATE = 0.5",
+            "if False:\n f = 1; A = 1; ROWS = 1; RATE = 1",
+            "ROWS.append(1)",
+            "for f in []: pass\nif 0: del f, A, ROWS\ntry: RATE = 0.5\nexcept OSError as f: pass",
+        ],
+        ["keep f", "keep A", "keep ROWS", "keep RATE"],
+    ),
+    "a branch that did not run, after a wrapper": (
+        ["def d(g): return lambda: g\ndef f(): pass", "f = d(f)", "if False: f = 1"],
+        ["keep d", "keep f", "not f: it wraps the earlier f, which the layer has still"],
+    ),
+    "pulled variable set by a loop": (["bs = 64", "def f(n=bs): pass", "for bs in [1]: pass"], ["keep f with bs"]),
+    # imports over what is kept
+    "import of a kept name": (
+        ["def json(): pass", "import json", "def g(): return json", "del json"],
+        ["keep json", "hidden json", "keep g", "forget json"],
+    ),
+    "import from, of a kept name": (
+        ["def hypot(): pass\ndef sin(): pass", "from math import hypot", "if 1: from math import sin"],
+        ["keep hypot", "keep sin", "hidden hypot", "hidden sin"],
+    ),
+    "star import of a kept name": (["def hypot(): pass", "from math import *"], ["keep hypot", "hidden hypot"]),
+    "import of what is kept under the name": (
+        ["from json import dumps", "dump = dumps", "from json import dumps as dump"],
+        ["keep dump"],
+    ),
     "del and def in one cell": (["def f(): pass", "del f\ndef f(): return 1"], ["keep f", "forget f", "keep f"]),
     "plain assignment": (["def f(): pass", "f = 3"], ["keep f", "forget f: it is a plain variable now"]),
     "plain assignment with others": (
