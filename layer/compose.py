@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from .definition import Definition, Key, Kind
+from .dependents import overtaken
 from .imports import ImportEntry, statements
 from .outcome import Kept, NotKept, Unchanged
 from .purity import why_impure
@@ -40,11 +41,14 @@ class Composer:
         if isinstance(made, NotKept):
             return made
         known = self._view.kept.get(name)
-        if known is not None and _is_same(known, made) and not self._pulled:
+        newer = overtaken(made, self._view.kept)
+        if known is not None and _is_same(known, made) and not self._pulled and not newer:
             return Unchanged(made, self._variables(made.needs))
         pulled = tuple(self._pulled.values())
         needs = self._variables(name for definition in (made, *pulled) for name in definition.needs)
         warnings = [said for new in (*pulled, made) for said in self._made_with_the_earlier(new, name)]
+        warnings += [f"{other.key} is what {name} reads now" for other in newer]
+        warnings += [f"{hidden} hides the builtin; del {hidden} brings it back" for hidden in self._hidden(names)]
         return Kept(made, pulled, needs, tuple(warnings))
 
     # What an expression may read, as purity asks.
@@ -103,6 +107,7 @@ class Composer:
             text=statement.text,
             imports=statements(carried, statement.futures if _is_annotated(statement.node) else ()),
             needs=self._needs(reads, own),
+            after=self._after(names),
             names=names if len(names) > 1 else (),
         )
 
@@ -133,6 +138,18 @@ class Composer:
         """Names read only when called that nothing kept gives now."""
         names = sorted(reads.call - own - self._pulled.keys())
         return tuple(name for name in names if isinstance(self._view.origin(name), Variable | Nowhere))
+
+    def _after(self, names: tuple[str, ...]) -> tuple[Key, ...]:
+        """What is to load first: kept definitions made with a builtin that the new one hides from then on."""
+        kept = self._view.kept
+        if names[0] in kept:
+            return tuple(key for key in kept[names[0]].after if key in kept)
+        made = (other.key for name in self._hidden(names) for other in self._view.dependents(name))
+        return tuple(dict.fromkeys(made))
+
+    def _hidden(self, names: tuple[str, ...]) -> list[str]:
+        """Those of `names` by which a builtin is hidden that was to be seen until now."""
+        return [name for name in names if hasattr(builtins, name) and name not in self._view.kept]
 
     def _variables(self, names: Iterable[str]) -> tuple[str, ...]:
         return tuple(sorted({name for name in names if isinstance(self._view.origin(name), Variable)}))

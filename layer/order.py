@@ -2,6 +2,7 @@
 
 Ties go by path, so that any two machines load alike; what stands in a cycle comes last, by path, and is retried by the
 loader. Annotations count like other reads, though one that cannot be read is no reason to fail (DESIGN §4, Skipped).
+`after` in a header goes before what is read: `_print = print` was made with the builtin that a later `def print` hides.
 """
 
 from __future__ import annotations
@@ -32,9 +33,14 @@ def load_order(files: Iterable[Loadable]) -> list[RelPath]:
     by_path = {file.path: file for file in sorted(files, key=lambda file: file.path)}
     givers = {name: file for file in reversed(by_path.values()) for name in file.gives}
     running = Running(lambda name: givers[name].node if name in givers else None)
-    must = {path: _paths(file.reads.load | {*file.after}, givers) for path, file in by_path.items()}
-    runs = {path: must[path] | _paths(running.reads(file.reads), givers) for path, file in by_path.items()}
-    may = {path: runs[path] | _paths(file.reads.annotation, givers) for path, file in by_path.items()}
+    after = {path: _paths(file.after, givers) for path, file in by_path.items()}
+    later: dict[RelPath, set[RelPath]] = {path: set() for path in by_path}
+    for path, earlier in after.items():
+        for other in earlier:
+            later[other].add(path)
+    must = {path: _paths(file.reads.load, givers) - later[path] | after[path] for path, file in by_path.items()}
+    runs = {p: must[p] | (_paths(running.reads(file.reads), givers) - later[p]) for p, file in by_path.items()}
+    may = {p: runs[p] | (_paths(file.reads.annotation, givers) - later[p]) for p, file in by_path.items()}
     order: list[RelPath] = []
     # What is called on the way is a guess, and an annotation can wait: where they close a circle they give way.
     for waits in (may, runs, must):

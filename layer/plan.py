@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from .definition import Definition, Key, RelPath
+from .dependents import overtaken
 from .fileformat import render
 from .naming import folded_path, place_among
 from .outcome import Forgotten, Kept, Outcome
@@ -57,6 +58,8 @@ class Table:
     def put(self, definition: Definition) -> None:
         """Keep `definition` in place of whatever gave its names."""
         self._put(definition, awake=True)
+        for other in overtaken(definition, self.by_name):
+            self._put(replace(other, after=tuple(key for key in other.after if key != definition.key)), awake=True)
 
     def drop(self, name: str) -> None:
         """Take `name` out of the table; other names of the same definition stay."""

@@ -361,6 +361,17 @@ def test_the_header(tmp_path: Path) -> None:
     assert (module.A, module.C) == (1, 2)
 
 
+def test_what_was_made_with_a_builtin_that_is_hidden_since(tmp_path: Path) -> None:
+    files = {
+        "functions/s/sum.py": "# perdure: after TOTAL, _sum\ndef sum(x):\n    return ('mine', _sum(x))\n",
+        "functions/a/again.py": "def again(x=sum([1])):\n    return x\n",
+        "values/t/TOTAL.py": "TOTAL = sum([1, 2])",
+        "values/_/_sum.py": "_sum = sum",
+    }
+    module = imported(Layer(tmp_path, files))
+    assert (module.TOTAL, module.sum([4]), module.again()) == (3, ("mine", 4), ("mine", 1))
+
+
 def test_texts_as_editors_leave_them(tmp_path: Path) -> None:
     files = {
         "values/b/BOM.py": "\ufeffBOM = 1",

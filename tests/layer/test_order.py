@@ -66,6 +66,14 @@ def test_after_in_the_header_counts() -> None:
     assert ordered("a = 1", after={"a": "gone"}) == "a"
 
 
+def test_after_in_the_header_goes_before_what_is_read() -> None:
+    """`b` was made with the builtin that `a` hides since."""
+    assert ordered("def a(): pass", "b = a", after={"a": "b"}) == "b a"
+    assert ordered("def a(): pass", "b = c()", "def c(): return a()", after={"a": "b"}) == "c b a"
+    assert ordered("def a(): pass", "def b(x: a): pass", after={"a": "b"}) == "b a"
+    assert ordered("a = 1", "b = a", after={"a": "b", "b": "a"}) == "a b"
+
+
 @given(st.dictionaries(st.integers(0, 12), st.sets(st.integers(0, 12), max_size=3)))
 def test_everything_is_ordered_once_and_behind_what_it_needs(needs: dict[int, set[int]]) -> None:
     """Where no circle is, nothing stands before what it reads."""

@@ -154,6 +154,29 @@ def test_boot_gives_back_what_was_kept() -> None:
     assert after.files == cells.files
 
 
+def test_what_was_made_with_a_builtin_that_is_hidden_since_has_the_builtin_after_a_restart() -> None:
+    cells = Cells()
+    cells.run("_print0 = print\ndef wrapr(a=max(1, 2)): return a\nTOTAL9 = sum([1, 2])")
+    cells.run("def print(*a): return 'mine', _print0\ndef max(*a): return 'mine'\ndef sum(x): return 'mine'")
+    cells.run("def again(a=max(1, 2)): return a")
+    cells.run("def print(*a): return 'new', _print0")
+    for space in (cells.namespace, cells.restarted().namespace, cells.restarted().restarted().namespace):
+        assert space["print"]() == ("new", print)
+        assert (space["wrapr"](), space["TOTAL9"], space["again"]()) == (2, 3, "mine")
+
+
+@pytest.mark.parametrize("text", ["def total(x=sum([1])): return x", "def total(x=sum([2])): return x"])
+def test_what_is_made_again_with_what_hides_a_builtin_has_that_after_a_restart(text: str) -> None:
+    cells = Cells()
+    cells.run("def total(x=sum([1])): return x\nMORE9 = sum([1])\ndef sum(x): return 'mine'")
+    assert cells.kept("sum").after == ("MORE9", "total")
+    assert said(cells.run(text)) == ["keep total; sum is what total reads now"]
+    assert cells.kept("sum").after == ("MORE9",)
+    assert said(cells.run(text)) == ["same total"]
+    cells = cells.restarted()
+    assert (cells.namespace["total"](), cells.namespace["MORE9"]) == ("mine", 1)
+
+
 def test_skipped_files_are_recorded_and_replaced_by_a_new_definition() -> None:
     store = MemoryStore({RelPath("classes/f/f.py"): b"class f(gone): pass\n", RelPath("values/x/XX.py"): b"XX = 1\n"})
     cells = Cells(store)
