@@ -10,7 +10,7 @@ from .dependents import overtaken
 from .fileformat import render
 from .naming import folded_path, place_among
 from .outcome import Forgotten, Kept, Outcome
-from .secret import has_token
+from .secret import says_secret
 from .store import Change, Message, Remove, Write
 
 _LONGEST_SUBJECT = 72  # characters, git's own custom
@@ -176,7 +176,7 @@ def step(before: Table, after: Table, kept: Iterable[Key], forgot: Iterable[Key]
     # What was kept and forgotten within one run was never there.
     forgot = tuple(key for key in dict.fromkeys(forgot) if key in before.by_name and key not in after.by_name)
     subject, left_out = _subject({"keep": kept, "forgot": forgot})
-    note = "" if has_token(context.note) else context.note
+    note = "" if says_secret(context.note) else context.note
     if len(note) > _LONGEST_NOTE:
         note = note[:_LONGEST_NOTE] + "…"
     body = "\n\n".join(part for part in (left_out, note) if part)

@@ -1,6 +1,8 @@
 """The two simple secret rules (DESIGN §3): known token patterns, and a literal under a telling name. Pure.
 
-They look at source before anything is written: what they refuse reaches no file, no git object and no log.
+They look at source before anything is written: what they refuse reaches no file, no git object and no log. Some names
+tell (`password`), and any text under them may be the secret; some only hint (`tokens`, `OPENAI_KEY`), and so do calls
+and prose: there it must look like one, letters and digits mixed (`hunter22`).
 """
 
 from __future__ import annotations
@@ -34,20 +36,74 @@ _TOKENS = re.compile(
 _MARKS = (
     "sk- AKIA ASIA ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- xox AIza hf_ npm_ pypi- k_live_ SG. eyJ :// PRIVATE"
 ).split()
+# No name tells and no text says a secret without one of these; most definitions have none, and need no second look.
+_WORDS = re.compile(r"pass|pwd|secret|token|key|credential|auth|bearer|curl", re.IGNORECASE)
+_END = r"(?:_?(?:value|str|text|\d+))?$"
 _TELLING = re.compile(
-    r"(?:^|_)(?:passwords?|passwd|passphrase|pwd|secrets?|token|api_?keys?|access_?key|secret_?key|auth_?key"
-    r"|private_?key|client_?secret|credentials?|authorization)(?:_?(?:value|str|text|\d+))?$"
+    r"(?:^|_)(?:passwords?|passwd|passphrase|pwd|secrets?|token|bearer|api_?keys?|access_?key|secret_?key|auth_?key"
+    r"|private_?key|client_?secret|credentials?|authorization|secret_[a-z0-9_]*key"
+    r"|(?:db|database|sql|mysql|pg|postgres|redis|mongo|user|admin|root|login|smtp|imap|e?mail|ftp|ssh|proxy)_?pass"
+    r"|(?:openai|anthropic|aws|azure|google|gcp|gemini|mistral|cohere|groq|stripe|github|sendgrid|twilio)_?key)" + _END
+)
+_HINTING = re.compile(r"(?:^|_)(?:tokens|pass|auth|(?<=_)keys?)" + _END)
+_PLAIN_KEY = re.compile(
+    r"(?:^|_)(?:sort|primary|foreign|partition|public|unique|dict|json|map|cache|hash|index|group|order|range|lookup"
+    r"|join|row|col|column|item|file|object|data|model|layer|metric|feature|label|target|hot|state)_keys?" + _END
 )
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_PLACEHOLDER = re.compile(r"[<{\[].*[>}\]]|\$\w+|your[-_ ].*|x+|change-?me|none|null|todo", re.IGNORECASE | re.DOTALL)
+_PLACEHOLDER = re.compile(
+    r"[<{\[].*[>}\]]|\$\w+|your[-_ ].*|x+|change-?me|none|null|todo|true|false", re.IGNORECASE | re.DOTALL
+)
+_MIXED = re.compile(r"(?=[0-9]*[A-Za-z])(?=[A-Za-z]*[0-9])[A-Za-z0-9]{8}")
+_NO_SECRET = re.compile(r"[\s\\{}<>()\[\]%]|/.*\.|\.\w{1,4}$")  # prose, patterns, paths
+
+# Calls that give back what they are given first, in other clothes or a box.
+_PASSING = frozenset(
+    "str bytes bytearray fromhex unhexlify b64decode urlsafe_b64decode list tuple set frozenset sorted reversed iter "
+    "SecretStr SecretBytes Secret field Field".split()
+)
+# Calls whose text is a name, a question, a path or an encoding.
+_ASKING = re.compile(
+    r"get|read|load|fetch|find|lookup|open|ask|prompt|input|(?:pop|path|encode|decode)$", re.IGNORECASE
+)
+_SETTING = frozenset("setdefault putenv setenv setattr __setitem__ add_argument add_option option".split())
+
+_COMMENT = re.compile(r"#[^\n]*")
+# `name = value` and `name: value` as prose, commented code, shell and HTTP have them; possessive, to stay linear.
+_SAID = re.compile(
+    r"""
+    (?<![\w-])(?P<flag>--?)?(?P<name>[A-Za-z_][\w-]*+)["'\]]*+
+    (?P<sign> [ \t]*+ (?: :[ ]*[\w.\[\]|]+[ ]*=(?!=) | =(?!=) | : ) [ \t]*+ | (?(flag)[ ]+|(?!)) )
+    (?= (?P<lead>[\w.]{0,60}[(\[]{0,4})["'](?P<quoted>[^"'\n]{1,200}) | (?P<bare>[^\s"'`,;)\]}&|]{1,200}) )
+    """,
+    re.VERBOSE,
+)
+_HEADER = re.compile(
+    r"(?P<known>authorization\W{1,6})?\b(?:bearer|basic|token)[ ]+(?P<said>[\w+/=.~-]{4,})", re.IGNORECASE
+)
+_CURL_USER = re.compile(r"\bcurl\b.*?\s(?:-u|--user)[ =]*[\"']?[^\s:\"'$]+:(?P<said>[^\s\"'$]{4,})")
 
 
 def suspect(text: str, node: ast.AST) -> str | None:
     """What in the definition `node` with source `text` looks like a secret, as a phrase; None if nothing does."""
-    for name, value in _named_values(node):
-        if is_telling(name) and any(_could_be_secret(name, said) for said in _literals(value)):
-            return name
+    if _WORDS.search(text):
+        for name, value, sure in _named_values(node):
+            if _holds(name, value, sure):
+                return name
+        for part in walk([node]):
+            if isinstance(part, ast.Constant) and isinstance(part.value, str | bytes):
+                said = part.value if isinstance(part.value, str) else part.value.decode("latin-1")
+                if found := _told(said, is_code=False):
+                    return found
+        for comment in _COMMENT.findall(text):
+            if found := _told(comment, is_code=True):
+                return found
     return "a token" if has_token(text) else None
+
+
+def says_secret(text: str) -> bool:
+    """Whether a comment with `text` gives a secret away."""
+    return has_token(text) or _told(text, is_code=True) is not None
 
 
 def has_token(text: str) -> bool:
@@ -57,38 +113,142 @@ def has_token(text: str) -> bool:
 
 def is_telling(name: str) -> bool:
     """Whether a literal under `name` is one not to write down: `db_password`, `apiKey`, `X-Auth-Token`."""
-    return _TELLING.search(_HUMP.sub("_", name).replace("-", "_").lower()) is not None
+    return _WORDS.search(name) is not None and _TELLING.search(_snake(name)) is not None
 
 
-def _named_values(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
-    """Every (name, value) that the source puts together: assignment, default, keyword argument, dict item."""
+def _is_hinting(name: str) -> bool:
+    """Whether what looks like a secret under `name` is one: `TOKENS`, `MAPS_KEY`, but no `sort_key`."""
+    if not _WORDS.search(name):
+        return False
+    snake = _snake(name)
+    return _HINTING.search(snake) is not None and not _PLAIN_KEY.search(snake)
+
+
+def _snake(name: str) -> str:
+    return _HUMP.sub("_", name).replace("-", "_").lower()
+
+
+def _holds(name: str, value: ast.expr | None, sure: bool) -> bool:
+    """Whether `value` under `name` holds a secret; where it is not `sure` to be its value, it must look like one."""
+    if is_telling(name):
+        return any(_could_be_secret(name, said) and (sure or _looks_secret(said)) for said in _literals(value))
+    if not _is_hinting(name):
+        return False
+    texts = [said for said in _literals(value) if said]
+    # One odd word among many others is a word: the tokens of a lexer.
+    return bool(texts) and 2 * sum(map(_looks_secret, texts)) >= len(texts)
+
+
+def _told(text: str, *, is_code: bool) -> str | None:
+    """The name under which a comment or a string says a secret: `# password = "…"`, `curl -H "Authorization: …"`."""
+    if not _WORDS.search(text):
+        return None
+    for match in _SAID.finditer(text):
+        name = match["name"]
+        telling = is_telling(name)
+        if (telling or _is_hinting(name)) and _is_told(match, name, telling, is_code):
+            return name
+    for header in _HEADER.finditer(text):
+        said = header["said"]
+        if header["known"]:
+            if _could_be_secret("authorization", said) and not (_is_word(said) or said.lower().startswith("auth")):
+                return "Authorization"
+        elif _looks_secret(said):
+            return "Authorization"
+    if "curl" in text and (given := _CURL_USER.search(text)) and not _is_word(given["said"]):
+        return "curl"
+    return None
+
+
+def _is_told(match: re.Match[str], name: str, telling: bool, is_code: bool) -> bool:
+    lead, quoted, bare = match["lead"] or "", match["quoted"], match["bare"]
+    said = quoted or bare
+    if _is_word(said) or not _could_be_secret(name, said):
+        return False
+    called = lead.rstrip("([").rpartition(".")[2]
+    if quoted:
+        # `os.environ["X"]`, `getpass("X")`: names and questions; `b"x"` and `str("x")` are the text itself.
+        if (lead.endswith("[") and called) or ("(" in lead and _ASKING.match(called)):
+            return False
+        if telling and is_code and ("(" not in lead or called in _PASSING):
+            return True
+    elif telling and name.isupper() and match["sign"] == "=":
+        return not _NO_SECRET.search(said)  # MY_TOKEN=abcdefgh, for a shell
+    return _looks_secret(said)
+
+
+def _is_word(said: str) -> bool:
+    """Whether the text is but another name for it: `--token TOKEN`, `password=my_password`."""
+    return said.isidentifier() and (is_telling(said) or _is_hinting(said))
+
+
+def _named_values(node: ast.AST) -> Iterator[tuple[str, ast.expr | None, bool]]:
+    """Every (name, value, whether it is sure to be its value) that the source puts together.
+
+    By assignment, default, keyword argument, dict item, comparison, pair, or a call that sets.
+    """
     for part in walk([node]):
         match part:
             case ast.Assign(targets=targets, value=value):
                 for target in targets:
                     yield from _assigned(target, value)
-            case ast.AnnAssign(target=target, value=value) | ast.NamedExpr(target=target, value=value):
+            case (
+                ast.AnnAssign(target=target, value=value)
+                | ast.NamedExpr(target=target, value=value)
+                | ast.AugAssign(target=target, value=value)
+            ):
                 if name := _name(target):
-                    yield name, value
+                    yield name, value, True
             case ast.keyword(arg=str(name), value=value):
-                yield name, value
+                yield name, value, True
             case ast.Dict(keys=keys, values=values):
                 for key, value in zip(keys, values, strict=True):
                     if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                        yield key.value, value
+                        yield key.value, value, True
             case ast.arguments():
                 positional = [*part.posonlyargs, *part.args]
                 # Defaults belong to the last positional parameters.
                 pairs = zip(reversed(positional), reversed(part.defaults), strict=False)
-                yield from ((argument.arg, value) for argument, value in pairs)
-                yield from ((a.arg, v) for a, v in zip(part.kwonlyargs, part.kw_defaults, strict=True))
+                yield from ((argument.arg, value, True) for argument, value in pairs)
+                yield from ((a.arg, v, True) for a, v in zip(part.kwonlyargs, part.kw_defaults, strict=True))
             case ast.Compare(left=left, comparators=[value]):
                 # What a token is compared with is mostly a word of some grammar.
-                if (name := _name(left)) and not name.lower().endswith("token"):
-                    yield name, value
+                if (name := _name(left)) and not name.lower().endswith(("token", "tokens")):
+                    yield name, value, True
+            case ast.Tuple(elts=[ast.Constant(value=str(name)), value]):
+                yield name, value, False
+            case ast.Call(args=[_, *_]):
+                yield from _given(part)
 
 
-def _assigned(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+def _given(call: ast.Call) -> Iterator[tuple[str, ast.expr, bool]]:
+    """Names and values that a call is given side by side: `setdefault("MY_TOKEN", "…")`."""
+    called = _called(call)
+    first, *others = call.args[1:] if called == "setattr" and len(call.args) == 3 else call.args
+    if not (isinstance(first, ast.Constant) and isinstance(first.value, str)):
+        return
+    name = first.value.lstrip("-")
+    if called == "run_line_magic" and name in ("env", "set_env"):  # what %env is inside a definition
+        match others:
+            case [ast.Constant(value=str(line))]:
+                name, _, given = line.replace("=", " ", 1).partition(" ")
+                yield name, ast.Constant(given.strip()), True
+        return
+    sure = called in _SETTING
+    others += [keyword.value for keyword in call.keywords if keyword.arg == "default"]
+    for value in others[-1:] if called in ("add_argument", "add_option", "option") else others[:1]:
+        yield name, value, sure
+
+
+def _called(call: ast.Call) -> str:
+    """The last name of what is called."""
+    match call.func:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+    return ""
+
+
+def _assigned(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr, bool]]:
     if isinstance(target, ast.Tuple | ast.List):
         # Value by value where they can be told apart; else any of them may be under any name.
         values = value.elts if isinstance(value, ast.Tuple | ast.List) else []
@@ -100,7 +260,7 @@ def _assigned(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr
     elif isinstance(target, ast.Starred):
         yield from _assigned(target.value, value)
     elif name := _name(target):
-        yield name, value
+        yield name, value, True
 
 
 def _name(target: ast.expr) -> str | None:
@@ -111,23 +271,73 @@ def _name(target: ast.expr) -> str | None:
 
 
 def _literals(value: ast.expr | None) -> Iterator[str]:
-    """The texts that `value` is or is put together from; what calls and lookups are given is not among them."""
+    """The texts that `value` is or is put together from; what it is looked up by is not among them."""
     match value:
         case ast.Constant(value=str(said)):
             yield said
         case ast.Constant(value=bytes(said)):
             yield said.decode("latin-1")
+        case ast.JoinedStr(values=parts):
+            yield from _together([p.value if isinstance(p, ast.FormattedValue) else p for p in parts])
         case ast.BinOp(left=left, right=right):
-            first, second = [*_literals(left)], [*_literals(right)]
-            yield from (*first, *second) if first and second else ()  # "Bearer " + token is none
-        case ast.BoolOp(values=parts) | ast.Dict(values=parts):
+            yield from _together((left, right))
+        case ast.BoolOp(values=parts) | ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts):
             yield from _each(parts)
+        case ast.Dict(keys=keys, values=parts):
+            yield from _each(parts)
+            yield from filter(_looks_secret, _each(keys))
         case ast.IfExp(body=body, orelse=orelse):
             yield from _each((body, orelse))
-        case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts):
-            yield from _each(parts)
-        case ast.Call(func=ast.Attribute(value=receiver, attr="encode" | "strip")):
-            yield from _literals(receiver)
+        case (
+            ast.Subscript(value=inner) | ast.Starred(value=inner) | ast.NamedExpr(value=inner) | ast.Lambda(body=inner)
+        ):
+            yield from _literals(inner)
+        case ast.ListComp(elt=element) | ast.SetComp(elt=element) | ast.GeneratorExp(elt=element):
+            yield from _each((element, *(generator.iter for generator in value.generators)))
+        case ast.Call():
+            yield from _of_call(value)
+
+
+def _of_call(call: ast.Call) -> Iterator[str]:
+    """The texts in a call: its receiver's, those it gives back, and of others what looks like a secret."""
+    called, others = _called(call), call.args
+    if isinstance(call.func, ast.Attribute):
+        match called, others:
+            case "join", [ast.List(elts=parts) | ast.Tuple(elts=parts)]:
+                yield from _together(parts)
+                return
+            case "join", [part]:
+                yield from _literals(part)
+                return
+            case "format", _:
+                yield from _together((call.func.value, *others, *(keyword.value for keyword in call.keywords)))
+                return
+        yield from _literals(call.func.value)
+    for keyword in call.keywords:
+        if keyword.arg in ("default", "default_factory"):
+            yield from _literals(keyword.value)
+    if called in _PASSING:
+        yield from _each(others[:1])
+    elif called in ("get", "getenv", "getattr", "pop"):
+        yield from filter(_looks_secret, _each(others[1:]))  # the default
+    elif _ASKING.match(called):
+        pass
+    else:
+        yield from filter(_looks_secret, _each((*others, *(keyword.value for keyword in call.keywords))))
+
+
+def _together(parts: Iterable[ast.expr]) -> Iterator[str]:
+    """What the parts make when put together; beside what is not literal only what looks like a secret by itself."""
+    said: list[str] = []
+    is_whole = True
+    for part in parts:
+        texts = [*_literals(part)]
+        is_whole = is_whole and (bool(texts) or isinstance(part, ast.Constant))
+        said += texts
+    if is_whole:
+        yield "".join(said)  # "Bearer " + token is none
+    else:
+        yield from filter(_looks_secret, said)
 
 
 def _each(values: Iterable[ast.expr | None]) -> Iterator[str]:
@@ -141,3 +351,8 @@ def _could_be_secret(name: str, said: str) -> bool:
     if len(said) < 4 or not letters or _PLACEHOLDER.fullmatch(said.strip()):
         return False
     return letters != [c for c in name.lower() if c.isalnum()]
+
+
+def _looks_secret(said: str) -> bool:
+    """Whether the text looks like a secret wherever it stands: letters and digits mixed, no prose, no path."""
+    return _MIXED.search(said) is not None and not _NO_SECRET.search(said)

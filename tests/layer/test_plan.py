@@ -215,6 +215,7 @@ def test_many_names_are_in_the_body_where_the_subject_cannot_hold_them() -> None
             Context("s-1", note="uses ghp_abcdefghijklmnopqrstuvwxyz0123456789"),
             Message("keep a", "", (("Session", "s-1"),)),
         ),
+        (Context("s-1", note="password = 'hunter-two'"), Message("keep a", "", (("Session", "s-1"),))),
         (Context("s-1", notebook="a\nb.ipynb"), Message("keep a", "", (("Session", "s-1"), ("Notebook", "a b.ipynb")))),
         (Context("s-1", note="One\n\nTwo: three"), Message("keep a", "One\n\nTwo: three", (("Session", "s-1"),))),
         (Context("s-1", note="x" * 3_000_000), Message("keep a", "x" * 4_000 + "…", (("Session", "s-1"),))),
