@@ -67,6 +67,10 @@ class Composer:
         kind = type(self._view.namespace.get(name))
         return not issubclass(kind, type) and kind.__module__ != "__main__"
 
+    def is_set(self, name: str) -> bool:
+        """Whether `name` holds a set."""
+        return issubclass(type(self._view.namespace.get(name)), (set, frozenset))
+
     def _refused(self, statement: Statement, name: str) -> NotKept | None:
         size = len(statement.text.encode("utf-8", "replace"))
         if size > LARGEST:

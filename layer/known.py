@@ -78,6 +78,30 @@ PURE_METHODS = frozenset(
 )
 """Methods of plain values that change nothing, whatever the value."""
 
+IN_ANY_ORDER = frozenset(_paths("builtins", "sorted set frozenset len sum min max any all bool"))
+"""Calls whose result does not hang on the order of what they go through, unless a key makes some of it alike."""
+
+TO_ORDER = frozenset(
+    _paths("builtins", "list tuple enumerate zip reversed str repr format bytearray bytes") | {"collections.deque"}
+)
+"""Calls whose result has the order of what they go through; so has everything of itertools."""
+
+SET_METHODS = frozenset("union intersection difference symmetric_difference copy".split())
+"""Methods by which a set makes another."""
+
+RUNNING_ON = frozenset({"itertools.count"})
+"""Calls whose result is where a session left it, and not after a restart."""
+
+IN_STEP = frozenset({"builtins.zip"} | _paths("itertools", "islice takewhile"))
+"""Calls that take no more of something that runs on than they need: `zip(NAMES, count())`."""
+
+ASKING_FOR_NOW = frozenset(
+    _paths("pandas", "Timestamp Period to_datetime date_range period_range") | {"numpy.datetime64"}
+)
+"""Calls that take the words of `NOW` for the clock."""
+
+NOW = frozenset({"now", "today"})
+
 IMPURE_ATTRIBUTES = frozenset(
     "os.environ os.environb sys.argv sys.path sys.modules sys.stdin sys.stdout sys.stderr sys.flags".split()
 )

@@ -2,6 +2,8 @@
 
 Literals, operators, comprehensions, lambdas, reads of what is kept or imported, calls known to be pure, and value
 methods (`"a b".split()`). Known calls are told by the path they were imported under, so no user code is run to decide.
+
+Reasons name names and nothing else of the source: they go into outputs, where a literal may be a secret.
 """
 
 from __future__ import annotations
@@ -11,7 +13,21 @@ from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from .binding import bound_names
-from .known import CALLED_BY, IMPURE_ATTRIBUTES, KEPT_FOR_LATER, PURE_CALLS, PURE_METHODS, PURE_MODULES
+from .known import (
+    ASKING_FOR_NOW,
+    CALLED_BY,
+    IMPURE_ATTRIBUTES,
+    IN_ANY_ORDER,
+    IN_STEP,
+    KEPT_FOR_LATER,
+    NOW,
+    PURE_CALLS,
+    PURE_METHODS,
+    PURE_MODULES,
+    RUNNING_ON,
+    SET_METHODS,
+    TO_ORDER,
+)
 from .source import dotted
 from .tree import children, walk
 
@@ -30,6 +46,13 @@ class Names(Protocol):
     def is_data(self, name: str) -> bool:
         """Whether the name holds a value whose methods are not the user's own code."""
         ...
+
+    def is_set(self, name: str) -> bool:
+        """Whether the name holds a set."""
+        ...
+
+
+_ANY_ORDER = "it puts a set in an order, which is another after a restart"
 
 
 def why_impure(expression: ast.expr, names: Names) -> str | None:
@@ -50,6 +73,7 @@ def import_path(node: ast.expr, path_of: Callable[[str], str | None]) -> str | N
 class _Looker:
     def __init__(self, names: Names) -> None:
         self._names = names
+        self._excused: set[int] = set()  # nodes whose order, or running on, goes nowhere: `sorted(list({…}))`
 
     def look(self, nodes: Iterable[ast.AST | None], local: frozenset[str]) -> str | None:
         """Why one of `nodes` is not pure; `local` are names that the expression itself binds around them."""
@@ -71,6 +95,15 @@ class _Looker:
                 case ast.Lambda(args=arguments):
                     # What its body reads and calls is for the time when it is called.
                     todo += [*arguments.defaults, *arguments.kw_defaults]
+                case ast.ListComp() as node if self._is_unordered(node, local) and id(node) not in self._excused:
+                    return _ANY_ORDER
+                case ast.FormattedValue(value=value) | ast.Starred(value=value) as node if id(
+                    node
+                ) not in self._excused and self._is_unordered(value, local):
+                    return _ANY_ORDER
+                case ast.Set(elts=elements):
+                    self._excuse(elements)
+                    todo += elements[::-1]
                 case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp() as node:
                     targets = bound_names([generator.target for generator in node.generators])
                     if why := self.look(children(node), local | targets):
@@ -92,14 +125,73 @@ class _Looker:
         arguments = (*node.args, *node.keywords)
         path = self._import_path(node.func, local)
         if path is not None and _is_pure(path):
+            if why := self._known_call(node, path, local):
+                return why
             return self.look(arguments, local) or self._called_on_the_way(node, path, local)
         if path is None and isinstance(node.func, ast.Attribute) and node.func.attr in PURE_METHODS:
             root = node.func.value
+            if node.func.attr == "join" and any(self._is_unordered(part, local) for part in node.args):
+                return _ANY_ORDER
             if not isinstance(root, ast.Name) or root.id in local or self._names.is_data(root.id):
                 return self.look((root, *arguments), local)
         if isinstance(node.func, ast.Lambda):
             return self.look((node.func, *arguments), local) or self._body(node.func, local)
-        return f"it calls {dotted(node.func) or ast.unparse(node.func)}()"
+        return f"it calls {_chain(node.func)}()"
+
+    def _known_call(self, node: ast.Call, path: str, local: frozenset[str]) -> str | None:
+        """Why a call of something pure is none with these arguments."""
+        if path in RUNNING_ON and id(node) not in self._excused:
+            return f"it calls {_chain(node.func)}()"
+        if path in ASKING_FOR_NOW and any(map(_is_now, (*node.args, *(k.value for k in node.keywords)))):
+            return f"it calls {_chain(node.func)}() for the time now"
+        if path in IN_ANY_ORDER and not any(keyword.arg == "key" for keyword in node.keywords):
+            self._excuse(node.args)
+        elif path in TO_ORDER or path in IN_ANY_ORDER or path.startswith("itertools."):
+            if path in IN_STEP:
+                self._excuse([part for part in node.args if isinstance(part, ast.Call)])
+            if id(node) in self._excused and path in ("builtins.list", "builtins.tuple"):
+                self._excuse(node.args)
+            elif any(self._is_unordered(part, local) for part in node.args):
+                return _ANY_ORDER
+        return None
+
+    def _excuse(self, nodes: Iterable[ast.AST]) -> None:
+        self._excused.update(map(id, nodes))
+
+    def _is_unordered(self, node: ast.expr, local: frozenset[str]) -> bool:
+        """Whether going through `node` follows the order of a set, which strings have another of in each process."""
+        todo: list[ast.expr] = [node]
+        while todo:
+            match todo.pop():
+                case ast.Set(elts=elements):
+                    if not all(map(_is_number, elements)):
+                        return True
+                case ast.SetComp():
+                    return True
+                case ast.Name(id=name):
+                    if name not in local and self._names.is_set(name):
+                        return True
+                case ast.BinOp(left=left, op=ast.BitOr() | ast.BitAnd() | ast.BitXor() | ast.Sub(), right=right):
+                    todo += (left, right)
+                case ast.IfExp(body=body, orelse=orelse):
+                    todo += (body, orelse)
+                case ast.BoolOp(values=values):
+                    todo += values
+                case ast.ListComp(generators=generators) | ast.GeneratorExp(generators=generators):
+                    todo += [generator.iter for generator in generators]
+                case ast.Call(func=function, args=arguments):
+                    path = self._import_path(function, local)
+                    if path in ("builtins.set", "builtins.frozenset"):
+                        match arguments:
+                            case [ast.List(elts=elements) | ast.Tuple(elts=elements)] if all(map(_is_number, elements)):
+                                pass
+                            case [_, *_]:
+                                return True
+                    elif path in ("builtins.map", "builtins.filter"):
+                        todo += arguments[1:]
+                    elif path is None and isinstance(function, ast.Attribute) and function.attr in SET_METHODS:
+                        todo.append(function.value)
+        return False
 
     def _called_on_the_way(self, node: ast.Call, path: str, local: frozenset[str]) -> str | None:
         """Why what a pure call is handed to call is not pure itself: `map(fetch, URLS)`, `sorted(rows, key=fetch)`."""
@@ -132,6 +224,34 @@ class _Looker:
         if written is None or written.partition(".")[0] in local:
             return None
         return import_path(node, self._names.import_path)
+
+
+def _chain(node: ast.expr) -> str:
+    """What is called, by its names alone: `open(…).read`."""
+    said = ""
+    while True:
+        match node:
+            case ast.Name(id=name):
+                return name + said
+            case ast.Attribute(value=value, attr=name):
+                node, said = value, f".{name}{said}"
+            case ast.Call(func=value):
+                node, said = value, f"(…){said}"
+            case ast.Subscript(value=value):
+                node, said = value, f"[…]{said}"
+            case _:
+                return f"(…){said}"
+
+
+def _is_number(node: ast.expr) -> bool:
+    """Whether the order of such in a set is the same in every process."""
+    return isinstance(node, ast.Constant) and isinstance(node.value, int | float | complex)
+
+
+def _is_now(node: ast.expr) -> bool:
+    if isinstance(node, ast.List | ast.Tuple):
+        return any(map(_is_now, node.elts))
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.strip().lower() in NOW
 
 
 def _is_pure(path: str) -> bool:

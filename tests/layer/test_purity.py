@@ -11,8 +11,12 @@ from perdure.layer.purity import import_path, why_impure
 
 IMPORTS = {"np": "numpy", "re": "re", "os": "os", "environ": "os.environ", "sys": "sys", "dt": "datetime"}
 IMPORTS |= {name: name for name in "math itertools operator functools json collections time random requests".split()}
+IMPORTS |= {"pd": "pandas", "count": "itertools.count"}
 IMPORTS |= {"Path": "pathlib.Path", "sleep": "time.sleep", "partial": "functools.partial"}
-BUILTINS = "map filter sorted max min list dict str len open print input object eval type abs".split()
+BUILTINS = (
+    "map filter sorted max min list dict str len open print input object eval type abs set frozenset tuple enumerate "
+    "zip sum range"
+).split()
 
 
 class Known:
@@ -22,10 +26,13 @@ class Known:
         return f"builtins.{name}" if name in BUILTINS else IMPORTS.get(name)
 
     def readable(self, name: str) -> bool:
-        return self.import_path(name) is not None or name in ("DATA", "Class", "function")
+        return self.import_path(name) is not None or name in ("DATA", "SET", "Class", "function")
 
     def is_data(self, name: str) -> bool:
-        return name == "DATA"
+        return name in ("DATA", "SET")
+
+    def is_set(self, name: str) -> bool:
+        return name == "SET"
 
 
 PURE = """
@@ -41,6 +48,12 @@ object(); dict(a=1); list(DATA); len("abc"); "a b".split(); " a ".strip().upper(
 map(abs, DATA); map(str.upper, DATA); sorted(DATA, key=len); sorted(DATA, key=lambda x: x[0]); max(DATA, default=0)
 filter(None, DATA); map(lambda x: x + DATA, [1]); itertools.chain([1], DATA); sorted(DATA, key=operator.itemgetter(1))
 (lambda x: x + 1)(2); itertools.accumulate([1], operator.add)
+{"a", "b"}; set(DATA); frozenset(["a"]); SET | {"a"}; {*SET, "a"}; sorted(set(DATA)); sorted({"a"} - SET)
+len(set(DATA))
+sorted(list(set(DATA))); sum(x for x in SET); set(x for x in SET); sorted([x for x in SET]); max(SET); "a" in SET
+list({1, 2}); list(set([1, 2])); tuple(sorted(SET)); {x: 1 for x in SET}; {x for x in SET}; ",".join(sorted(SET))
+list(zip(DATA, itertools.count())); dict(zip(DATA, count(1))); list(itertools.islice(itertools.count(), 3)); DATA[0] - 1
+pd.Timestamp("2020-01-01"); pd.Series(["now"]); pd.date_range("2020-01-01", periods=3); [SET for SET in DATA]
 partial(Class, 1); partial(open, "a"); collections.defaultdict(list); collections.defaultdict(lambda: Class())
 """
 
@@ -52,14 +65,14 @@ IMPURE = {
     "function()": "it calls function()",
     "time.time()": "it calls time.time()",
     "sleep(1)": "it calls sleep()",
-    "open('a').read()": "it calls open('a').read()",
+    "open('a').read()": "it calls open(…).read()",
     "random.random()": "it calls random.random()",
     "np.random.rand(3)": "it calls np.random.rand()",
     "np.load('a')": "it calls np.load()",
     "requests.get('u')": "it calls requests.get()",
-    "requests.get('u').json()": "it calls requests.get('u').json()",
+    "requests.get('u').json()": "it calls requests.get(…).json()",
     "Path.home()": "it calls Path.home()",
-    "Path('a').read_text()": "it calls Path('a').read_text()",
+    "Path('a').read_text()": "it calls Path(…).read_text()",
     "dt.datetime.now()": "it calls dt.datetime.now()",
     "os.environ": "it reads os.environ",
     "os.environ['A']": "it reads os.environ",
@@ -93,7 +106,28 @@ IMPURE = {
     "(lambda: open('a'))()": "it calls open()",
     "(x := 1)": "it sets x on the way",
     "DATA.append(1)": "it calls DATA.append()",
-    "DATA[0].pop()": "it calls DATA[0].pop()",
+    "connect('hunter22')(1)": "it calls connect(…)()",
+    "'hunter22'.frob()": "it calls (…).frob()",
+    "{'k': open}['hunter22']('a')": "it calls (…)[…]()",
+    "(open if DATA == 'hunter22' else print)('a')": "it calls (…)()",
+    **dict.fromkeys(
+        (
+            "list(set(['a','b'])) tuple({'a',*DATA}) list(SET) [x~for~x~in~SET] [x~for~x~in~{'a'}] enumerate(SET) "
+            "list(SET|{'a'}) list(SET.union(DATA)) list(x~for~x~in~SET) tuple(map(str,SET)) ','.join(SET) [*SET] "
+            "(1,*set(DATA)) dict(zip(SET,DATA)) str(SET) f'{SET}' itertools.chain(SET) collections.deque(SET) "
+            "sorted(SET,key=len) sorted(enumerate(SET)) list(DATA.keys()&SET) sorted([[*SET]]) list(list(SET))"
+        ).split(),
+        "it puts a set in an order, which is another after a restart",
+    ),
+    "itertools.count()": "it calls itertools.count()",
+    "count(1)": "it calls count()",
+    "[count()]": "it calls count()",
+    "pd.Timestamp('now')": "it calls pd.Timestamp() for the time now",
+    "pd.Timestamp('Today', tz='UTC')": "it calls pd.Timestamp() for the time now",
+    "pd.to_datetime(['today'])": "it calls pd.to_datetime() for the time now",
+    "pd.date_range(end='today', periods=3)": "it calls pd.date_range() for the time now",
+    "np.datetime64('now')": "it calls np.datetime64() for the time now",
+    "DATA[0].pop()": "it calls DATA[…].pop()",
 }
 
 
@@ -104,7 +138,7 @@ def test_pure(source: str) -> None:
 
 @pytest.mark.parametrize(("source", "why"), IMPURE.items())
 def test_impure(source: str, why: str) -> None:
-    assert why_impure(ast.parse(source, mode="eval").body, Known()) == why
+    assert why_impure(ast.parse(source.replace("~", " "), mode="eval").body, Known()) == why
 
 
 def test_awaiting_is_impure() -> None:
