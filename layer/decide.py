@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 import typing
+from dataclasses import replace
 from types import BuiltinFunctionType, FunctionType, GenericAlias, MethodType, UnionType
 
 from .compose import Composer
@@ -25,9 +26,12 @@ _OUTPUT_NAMES = re.compile(r"_+\d*$|_i+$|_i\d+$|_oh$|_ih$|_dh$")
 _FINAL = frozenset({"typing.Final", "typing_extensions.Final"})
 _TYPE_ALIAS = frozenset({"typing.TypeAlias", "typing_extensions.TypeAlias"})
 _CALLABLES = (FunctionType, BuiltinFunctionType, MethodType)
+_HAS_STILL = "which the layer has still"
+_HAS_EARLIER = "the layer still has the earlier"
 _PLAIN_NOW = "it is a plain variable now"
 _SET_IN_BLOCK = "it was set in a block"
 _DELETED = "it was deleted"
+_MADE_FROM_ITSELF = "it is made from what it was"
 _SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Assert, ast.Delete)
 
 
@@ -37,9 +41,21 @@ def decide(statement: Statement, view: View, *, forced: bool = False) -> tuple[O
     `forced` stands for `%keep`: secrets and expressions that are not pure are kept too.
     """
     try:
-        return (*_decided(statement, view, forced), *_set_beside(statement.node, view))
+        outcomes = (*_decided(statement, view, forced), *_set_beside(statement.node, view))
     except RecursionError:
         return tuple(NotKept(name, "it is nested too deeply to be read") for name in bound_targets(statement.node)[:1])
+    gone = {outcome.name for outcome in outcomes if isinstance(outcome, Forgotten)}
+    earlier = [n for n in bound_targets(statement.node) if n in view.kept and view.kept[n].text != statement.text]
+    if not earlier or not gone.isdisjoint(earlier):
+        return outcomes
+    return tuple(_beside_the_earlier(outcome) if isinstance(outcome, NotKept) else outcome for outcome in outcomes)
+
+
+def _beside_the_earlier(outcome: NotKept) -> NotKept:
+    """`outcome` of a name that is kept with another text, which a restart brings back: that has to be said."""
+    if outcome.reason.endswith(_HAS_STILL):
+        return outcome
+    return replace(outcome, reason=f"{outcome.reason}; {_HAS_EARLIER} {'one' if ',' not in outcome.name else 'ones'}")
 
 
 def _decided(statement: Statement, view: View, forced: bool) -> tuple[Outcome, ...]:
@@ -100,6 +116,11 @@ def _assigned(statement: Statement, names: tuple[str, ...], view: View, forced: 
             return _left(view, names)
         if len(names) == 1 and _is_type_making(node, value, view):
             return (composer.compose(statement, Kind.VALUE, names),)
+        if not forced and not reads_of(node).load.isdisjoint(names):
+            # `NUM = NUM + 1`: its statement cannot run again, and its value can be written.
+            ends = ((each, f"{_MADE_FROM_ITSELF}; %keep {each} keeps it as it is now") for each in names)
+            left = tuple(outcome for each, end in ends for outcome in _left(view, (each,), end))
+            return left or (NotKept(", ".join(names), _MADE_FROM_ITSELF, forceable=True),)
         why = None if forced else why_impure(value, composer)
         if why is None:
             return (composer.compose(statement, Kind.VALUE, names),)
@@ -116,7 +137,7 @@ def _assigned(statement: Statement, names: tuple[str, ...], view: View, forced: 
         return (composer.compose(statement, Kind.VALUE, names),)  # kept by %keep, or for what is gone
     if known is not None and name in reads_of(node).load and _is_still(known.kind, view.namespace[name]):
         # `f = wrap(f)`: what the layer has is the better part of it, and no plain variable's past.
-        return (NotKept(name, f"it wraps the earlier {name}, which the layer has still"),)
+        return (NotKept(name, f"it wraps the earlier {name}, {_HAS_STILL}"),)
     return _left(view, names)
 
 

@@ -24,11 +24,11 @@ from .imports import ImportRecord, entries_of
 from .install import Image, InPlace
 from .interrupts import interrupts_deferred
 from .outcome import Forgotten, Kept, NotKept, Outcome, Unchanged
-from .plan import Context, Entry, Table, apply, definitions_of, settled, step
+from .plan import Context, Entry, Table, apply, definitions_of, settled, step, with_rebound
 from .reread import reread
 from .source import Source, Statement, bound_targets, parse
 from .store import CommitId, Dirt, Remove, Store, Write
-from .view import Plain, Variable, View, gives_again
+from .view import Plain, Variable, View, gives_again, is_literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +292,7 @@ class Run:
         with layer._lock, interrupts_deferred():
             self._look()
             kept = self._kept
-            statement = layer._refused.get(name) or self._as_source(name, kept)
+            statement = self._as_source(name, kept)
             if statement is None:
                 self._outcomes.append(Unchanged(kept[name]))
                 return
@@ -356,6 +356,8 @@ class Run:
         return False
 
     def _take(self, outcome: Outcome, statement: Statement) -> None:
+        if isinstance(outcome, Kept):
+            outcome = with_rebound(outcome, self._ahead or self._layer._table)
         self._outcomes.append(outcome)
         if isinstance(outcome, NotKept):
             for name in bound_targets(statement.node):
@@ -369,29 +371,38 @@ class Run:
         """A statement that gives `name` its value of now; None where what is kept does, as far as can be told."""
         layer = self._layer
         namespace = layer.image.namespace
+        refused = layer._refused.get(name)
+        if refused is not None and not isinstance(refused.node, ast.Assign | ast.AnnAssign):
+            return refused
         if name not in namespace:
             return NotKept(name, "there is no such name here")
-        if name in kept and gives_again(defining_statement(kept[name].text), namespace[name]):
+        if refused is None and name in kept and gives_again(defining_statement(kept[name].text), namespace[name]):
             return None
         origin = layer._view(layer._table.by_name).origin(name)
-        if isinstance(origin, Variable) and origin.statement is not None:
-            return origin.statement
-        text = _assignment(name, namespace[name])
+        known = origin.statement if isinstance(origin, Variable) else None
+        known = refused or known
+        if known is not None and is_literal(known.node) and gives_again(known.node, namespace[name]):
+            return known  # with its comments, as it was written
+        names = bound_targets(refused.node) if refused is not None else (name,)
+        text = _assignment({each: namespace.get(each) for each in names})
         if text is None:
-            return NotKept(name, "its value cannot be written as source; define it by a statement that can run again")
+            return known or NotKept(
+                name, "its value cannot be written as source; define it by a statement that can run again"
+            )
         statement = next(Source(text).statements(parse(text).body))
-        layer._plain[name] = Plain(statement, id(namespace[name]))
+        for each in names:
+            layer._plain[each] = Plain(statement, id(namespace.get(each)))
         return statement
 
 
-def _assignment(name: str, value: object) -> str | None:
-    """`name = …` as source that gives an equal value; None where there is none."""
+def _assignment(values: Mapping[str, object]) -> str | None:
+    """`name = …` as source that gives equal values; None where there is none."""
     try:
-        written = repr(value)
-        same = ast.literal_eval(written) == value
+        written = [repr(value) for value in values.values()]
+        same = all(ast.literal_eval(text) == value for text, value in zip(written, values.values(), strict=True))
     except Exception:  # a repr or __eq__ of the user's may do anything
         return None
-    return f"{name} = {written}" if same is True else None
+    return f"{', '.join(values)} = {', '.join(written)}" if same else None
 
 
 def _failed(outcome: Outcome, fault: LayerError) -> Outcome:

@@ -137,15 +137,24 @@ def _still_holds(plain: Plain, live: object) -> bool:
 
 def gives_again(node: ast.stmt, live: object) -> bool:
     """Whether the assignment `node` would give `live` again, as far as that can be told without running it."""
-    value = getattr(node, "value", None)
-    if not isinstance(value, ast.List | ast.Dict | ast.Set | ast.Tuple | ast.Constant):
-        return True
     # The same list may have been filled since; literals can be compared with what they would give again.
+    again = _literal(node)
+    return again is _MISSING or equal(again, live)
+
+
+def is_literal(node: ast.stmt) -> bool:
+    """Whether the assignment `node` sets a name to a literal."""
+    return _literal(node) is not _MISSING
+
+
+def _literal(node: ast.stmt) -> object:
+    value = getattr(node, "value", None)
+    if not isinstance(value, ast.List | ast.Dict | ast.Set | ast.Tuple | ast.Constant | ast.UnaryOp):
+        return _MISSING
     try:
-        again = ast.literal_eval(value)
+        return ast.literal_eval(value)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return True
-    return equal(again, live)
+        return _MISSING
 
 
 def equal(one: object, other: object) -> bool:

@@ -135,7 +135,7 @@ def test_what_keep_was_asked_for_is_told_in_notebooks_too(bench: Bench) -> None:
         cell = bench.cell()
         cell.keep("DATA")
         lines += cell.finish().lines(Notices.PROBLEMS)
-    assert lines == ["[layer: kept DATA]", "[layer: DATA is kept already, as DATA = load()]"]
+    assert lines == ["[layer: kept DATA]", "[layer: DATA is kept already, as DATA = 1]"]
 
 
 def test_a_cell_without_a_layer_takes_everything(bench: Bench) -> None:

@@ -346,7 +346,7 @@ def test_keep_forces_what_the_rule_refuses(kernel: Kernel) -> Iterator[None]:
     kernel.run("def forced_load():\n    return [1, 2]\nFORCED_DATA = forced_load()\nforced_table = {'a': 1}")
     answer = kernel.run("%keep FORCED_DATA forced_table")
     assert answer.notices == ["[layer: kept FORCED_DATA, forced_table]"]
-    assert kernel.home.files()["values/f/FORCED_DATA.py"] == "FORCED_DATA = forced_load()\n"
+    assert kernel.home.files()["values/f/FORCED_DATA.py"] == "FORCED_DATA = [1, 2]\n"
     answer = kernel.run("%keep forced_nowhere")
     assert answer.notices == ["[layer: forced_nowhere not kept; there is no such name here]"]
     answer = kernel.run("for forced_live in [object()]:\n    pass\n%keep forced_live")

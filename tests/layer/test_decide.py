@@ -177,7 +177,7 @@ ROWS: dict[str, tuple[list[str], list[str]]] = {
     ),
     "subclass of its kept self": (
         ["class A: pass", "class A(A): x = 1"],
-        ["keep A", "not A: its load reads the earlier A, which it replaces"],
+        ["keep A", "not A: its load reads the earlier A, which it replaces; the layer still has the earlier one"],
     ),
     "subclass of an import, run again": (
         ["from pathlib import Path", "class Path(Path): pass", "class Path(Path): pass"],
@@ -257,12 +257,43 @@ ROWS: dict[str, tuple[list[str], list[str]]] = {
         ["keep RATE", "not RATE: it calls time.time()", "forget RATE: it calls time.time()"],
     ),
     "augmented": (["RATE = 1", "RATE += 1"], ["keep RATE", "forget RATE: it is a plain variable now"]),
+    "constant made from what it was": (
+        ["NUM = 1", "NUM = NUM + 1", "NUM = NUM + 1"],
+        [
+            "keep NUM",
+            "forget NUM: it is made from what it was; %keep NUM keeps it as it is now",
+            "not NUM: it is made from what it was",
+        ],
+    ),
+    "constants that change places": (
+        ["SW1 = 1\nSW2 = 2", "SW1, SW2 = SW2, SW1"],
+        [
+            *("keep SW1", "keep SW2"),
+            *(f"forget {n}: it is made from what it was; %keep {n} keeps it as it is now" for n in ("SW1", "SW2")),
+        ],
+    ),
+    "constant made from what it was, for which another has it": (
+        ["NUM = 1\ndef f(n=NUM): pass", "NUM = NUM + 1"],
+        ["keep NUM", "keep f", "not NUM: it is made from what it was; the layer still has the earlier one"],
+    ),
+    "not kept in place of what is": (
+        ["s = iter('ab')\ndef f(): pass\nKEY_ID = 1", "def f(x=s): pass", "def f(): login(password='hunter22')"],
+        [
+            *("keep f", "keep KEY_ID"),
+            "not f: it needs s to load; the layer still has the earlier one",
+            "not f: holds what looks like a secret (password); the layer still has the earlier one",
+        ],
+    ),
+    "not kept, run again": (
+        ["def f(): pass", "import time\ndef f(x=time.time()): pass", "def f(x=time.time()): pass"],
+        ["keep f", "keep f", "same f"],
+    ),
     "one of several": (["LOW, HIGH = 0, 9", "LOW = 1"], ["keep LOW, HIGH", "keep LOW"]),
     "pulled variable that is set again": (["bs = 64", "def f(n=bs): pass", "bs = 8", "bs += 1"], ["keep f with bs"]),
     "pulled variable among others": (["bs = 64", "def f(n=bs): pass", "bs, lr = 8, 1"], ["keep f with bs"]),
     "constant that a definition was made with": (
         ["BATCH = 64\ndef f(n=BATCH): pass", "BATCH = next(iter([1]))"],
-        ["keep BATCH", "keep f", "not BATCH: it calls next()"],
+        ["keep BATCH", "keep f", "not BATCH: it calls next(); the layer still has the earlier one"],
     ),
     "function that a definition was made with": (
         ["def d(g): return g\n@d\ndef f(): pass", "d = 3"],

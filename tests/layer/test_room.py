@@ -177,6 +177,66 @@ def test_what_is_made_again_with_what_hides_a_builtin_has_that_after_a_restart(t
     assert (cells.namespace["total"](), cells.namespace["MORE9"]) == ("mine", 1)
 
 
+# What ran first, what after it, what f gives then, the imports of f, what comes after what
+REBOUND = {
+    "read when called": (
+        "from math import sqrt, pi\ndef f(): return sqrt(4), pi > 3",
+        "from cmath import sqrt\ndef a(): return sqrt",
+        ["keep a; sqrt is by `from cmath import sqrt` now, for f too"],
+        ("from cmath import sqrt", "from math import pi"),
+        (),
+    ),
+    "a module and what is in it": (
+        "import datetime\ndef f(): return datetime",
+        "from datetime import datetime\ndef a(): return datetime",
+        ["keep a; datetime is by `from datetime import datetime` now, for f too"],
+        ("from datetime import datetime",),
+        (),
+    ),
+    "read to load": (
+        "import datetime\ndef f(d: datetime.datetime = datetime.datetime(1, 1, 1)): return d, datetime",
+        "from datetime import datetime\ndef a(): return datetime",
+        ["keep a; datetime is by `from datetime import datetime` now, for f too"],
+        ("import datetime",),
+        ("f",),
+    ),
+    "the same by another statement": (
+        "import os.path as path, os\ndef f(): return path, os",
+        "from os import path\nimport os.path\ndef a(): return path, os.path",
+        ["keep a"],
+        ("import os", "import os.path as path"),
+        (),
+    ),
+}
+
+
+@pytest.mark.parametrize(("first", "then", "outcomes", "imports", "after"), REBOUND.values(), ids=REBOUND)
+def test_an_import_means_the_newest_for_all_after_a_restart_too(
+    first: str, then: str, outcomes: list[str], imports: tuple[str, ...], after: tuple[str, ...]
+) -> None:
+    cells = Cells()
+    cells.run(first)
+    assert said(cells.run(then)) == outcomes
+    assert (cells.kept("f").imports, cells.kept("a").after) == (imports, after)
+    assert subjects(cells) == ["keep f", "keep a"]
+    restarted = cells.restarted()
+    assert not restarted.layer.report.skipped
+    assert restarted.namespace["f"]() == cells.namespace["f"]()
+    # The first again: it is the newest then.
+    cells.run(first.replace("return", "return 1,"))
+    assert cells.restarted().namespace["a"]() == cells.namespace["a"]()
+    assert cells.restarted().namespace["f"]() == cells.namespace["f"]()
+
+
+def test_imports_that_a_hand_wrote_are_left_alone() -> None:
+    path, text = RelPath("functions/f/f.py"), b"from math import (sqrt,)\n\n\ndef f(): return sqrt\n"
+    cells = Cells()
+    cells.store.commit([Write(path, text)], Message("by hand"))
+    cells.boot()
+    assert said(cells.run("from cmath import sqrt\ndef a(): return sqrt")) == ["keep a"]
+    assert cells.store.files()[path] == text
+
+
 def test_skipped_files_are_recorded_and_replaced_by_a_new_definition() -> None:
     store = MemoryStore({RelPath("classes/f/f.py"): b"class f(gone): pass\n", RelPath("values/x/XX.py"): b"XX = 1\n"})
     cells = Cells(store)
@@ -398,3 +458,26 @@ def test_a_layer_that_cannot_be_looked_at_is_told() -> None:
     cells.run("def f(): pass")
     store.gone = True
     assert "Input/output error at /layer/x" in said(cells.run("def f(): pass"))[0]
+
+
+@pytest.mark.parametrize(
+    ("cells", "name", "text"),
+    [
+        (["import random\nseed1 = random.randint(1, 10**9)"], "seed1", None),
+        (["import os\nWORKERS = os.cpu_count()"], "WORKERS", None),
+        (["q5 = [3]\nlast5 = q5.pop()"], "last5", "last5 = 3"),
+        (["NUM = 1", "NUM = NUM + 1"], "NUM", "NUM = 2"),
+        (["SW1 = 1\nSW2 = 2", "SW1, SW2 = SW2, SW1"], "SW2", "SW2 = 1"),
+        (["LOW, HIGH = iter([1, 2])"], "HIGH", "LOW, HIGH = 1, 2"),
+        (["size = 0x10  # hex"], "size", "size = 0x10  # hex"),
+        (["xs = [1]", "xs.append(2)"], "xs", "xs = [1, 2]"),
+    ],
+)
+def test_keep_writes_the_value_itself(cells: list[str], name: str, text: str | None) -> None:
+    kernel = Cells()
+    for cell in cells:
+        kernel.run(cell)
+    value = kernel.namespace[name]
+    assert said(kernel.keep(name))[0].startswith("keep ")
+    assert kernel.kept(name).text == (text or f"{name} = {value}")
+    assert kernel.restarted().namespace[name] == value
