@@ -24,9 +24,15 @@ def callers(name: str, kept: Iterable[Definition]) -> tuple[Definition, ...]:
 
 
 def overtaken(definition: Definition, kept: Mapping[str, Definition]) -> tuple[Definition, ...]:
-    """Those of `kept`, by name, that were to load after `definition`, which reads them to load since it is new."""
-    read = (kept.get(name) for name in sorted(_reads(definition.text).load))
-    return tuple(other for other in read if other is not None and definition.key in other.after)
+    """Those of `kept`, by name, that were to load after `definition`, which now is to load after them."""
+    earlier = (kept.get(name) for name in sorted(_reads(definition.text).load | {*definition.after}))
+    return tuple(other for other in earlier if other is not None and definition.key in other.after)
+
+
+def reads_as_it_loads(definition: Definition) -> frozenset[str]:
+    """The names that loading `definition` reads, those in its annotations included."""
+    reads = _reads(definition.text)
+    return reads.load | reads.annotation
 
 
 def _mentioning(name: str, kept: Iterable[Definition]) -> list[Definition]:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from types import BuiltinFunctionType, FunctionType, ModuleType
 
 from .tree import children
 
 _MISSING = object()
+_FUTURE = "from __future__ import "
 # Their identity says nothing of where they come from: one object may serve any number of names.
 _SHARED = (int, bool, str, bytes, type(None), type(Ellipsis))
 
@@ -34,6 +36,13 @@ class ImportEntry:
             return f"import {self.module} as {self.binding}" if self.renamed else f"import {self.module}"
         name = f"{self.attribute} as {self.binding}" if self.renamed else self.attribute
         return f"from {self.module} import {name}"
+
+    @property
+    def path(self) -> str:
+        """What it binds: equal for any two statements that mean the same."""
+        if self.attribute is not None:
+            return f"{self.module}.{self.attribute}"
+        return self.module if self.renamed else self.binding
 
     def gives(self, live: object, modules: Mapping[str, ModuleType], *, or_newer: bool = False) -> bool:
         """Whether running the statement again would bind `live`, `or_newer` what its module has in its place now."""
@@ -139,7 +148,7 @@ def find(name: str, live: object, modules: Mapping[str, ModuleType]) -> ImportEn
 
 def statements(entries: Iterable[ImportEntry], futures: Iterable[str] = ()) -> tuple[str, ...]:
     """The entries as the statements a person would write: futures, then modules, then names grouped by module."""
-    lines = [f"from __future__ import {feature}" for feature in sorted(set(futures))]
+    lines = [f"{_FUTURE}{feature}" for feature in sorted(set(futures))]
     unique = sorted(set(entries), key=lambda entry: (entry.module, entry.attribute or "", entry.binding))
     lines += [entry.statement for entry in unique if entry.attribute is None]
     grouped: dict[str, list[str]] = {}
@@ -148,6 +157,37 @@ def statements(entries: Iterable[ImportEntry], futures: Iterable[str] = ()) -> t
             grouped.setdefault(entry.module, []).append(entry.statement.partition(" import ")[2])
     lines += [f"from {module} import {', '.join(names)}" for module, names in grouped.items()]
     return tuple(lines)
+
+
+@lru_cache(maxsize=4096)
+def entries_in(lines: tuple[str, ...]) -> tuple[ImportEntry, ...]:
+    """What import `lines` bind that `statements` wrote; nothing where a hand wrote them otherwise."""
+    entries = [entry for line in lines if not line.startswith(_FUTURE) for entry in _written(line)]
+    is_ours = statements(entries, _futures(lines)) == lines and all(entry.binding.isidentifier() for entry in entries)
+    return tuple(entries) if is_ours else ()
+
+
+def rebound(lines: tuple[str, ...], entries: Iterable[ImportEntry]) -> tuple[str, ...]:
+    """Import `lines` that `statements` wrote, with the bindings of `entries` made by these."""
+    newest = tuple(entries)
+    bindings = {entry.binding for entry in newest}
+    others = [entry for entry in entries_in(lines) if entry.binding not in bindings]
+    return statements([*others, *newest], _futures(lines))
+
+
+def _written(line: str) -> Iterator[ImportEntry]:
+    origin, _, names = f" {line}".partition(" import ")
+    module = origin.removeprefix(" from ")
+    for each in names.split(", "):
+        name, _, new = each.partition(" as ")
+        if module:
+            yield ImportEntry(new or name, module, name, renamed=bool(new))
+        else:
+            yield ImportEntry(new or name.partition(".")[0], name, None, renamed=bool(new))
+
+
+def _futures(lines: Iterable[str]) -> list[str]:
+    return [line.removeprefix(_FUTURE) for line in lines if line.startswith(_FUTURE)]
 
 
 def _imports(statement: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:

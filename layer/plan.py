@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from .definition import Definition, Key, RelPath
-from .dependents import overtaken
+from .dependents import overtaken, reads_as_it_loads
 from .fileformat import render
+from .imports import entries_in, rebound
 from .naming import folded_path, place_among
 from .outcome import Forgotten, Kept, Outcome
 from .secret import says_secret
@@ -36,6 +37,7 @@ class Table:
         self._givers: dict[str, Key] = {}  # of every name, live or not
         self._by_path: dict[RelPath, Definition] = {}
         self._by_folded: dict[str, tuple[Key, ...]] = {}
+        self._meanings: dict[str, str | None] = {}  # imported name → what the files mean by it; None: this and that
         for entry in entries:
             self._add(entry)
         self.touched.clear()
@@ -45,6 +47,7 @@ class Table:
         table = Table()
         table.entries, table.by_name, table._givers = self.entries.copy(), self.by_name.copy(), self._givers.copy()
         table._by_path, table._by_folded = self._by_path.copy(), self._by_folded.copy()
+        table._meanings = self._meanings.copy()
         return table
 
     def at(self, path: RelPath) -> Definition | None:
@@ -56,10 +59,40 @@ class Table:
         return self.entries[self._givers[name]] if name in self._givers else None
 
     def put(self, definition: Definition) -> None:
-        """Keep `definition` in place of whatever gave its names."""
+        """Keep `definition` in place of whatever gave its names.
+
+        What it imports is the newest meaning of the name, and all files share one namespace: the others get it too.
+        """
+        others = self.differing(definition)
+        newest = entries_in(definition.imports)
+        earlier: list[Key] = []
+        for key, bindings in others.items():
+            entry = self.entries[key]
+            reads = reads_as_it_loads(entry.definition)
+            # What it was made with it has to have as it loads; it then loads earlier, so that the newest stays.
+            if bindings & reads and reads.isdisjoint(definition.gives):
+                earlier.append(key)
+            lines = rebound(entry.definition.imports, (e for e in newest if e.binding in bindings - reads))
+            self._put(replace(entry.definition, imports=lines), awake=entry.awake)
+        if earlier:
+            definition = replace(definition, after=tuple(dict.fromkeys((*definition.after, *earlier))))
         self._put(definition, awake=True)
+        self._meanings.update((entry.binding, entry.path) for entry in newest)
         for other in overtaken(definition, self.by_name):
             self._put(replace(other, after=tuple(key for key in other.after if key != definition.key)), awake=True)
+
+    def differing(self, definition: Definition) -> dict[Key, frozenset[str]]:
+        """The other definitions whose files import names with another meaning than `definition` does, and the names."""
+        newest = {entry.binding: entry.path for entry in entries_in(definition.imports)}
+        if all(self._meanings.get(binding, path) == path for binding, path in newest.items()):
+            return {}  # nearly always: the files are not looked through then
+        found: dict[Key, frozenset[str]] = {}
+        for key, other in sorted(self.entries.items()):
+            entries = entries_in(other.definition.imports)
+            bindings = frozenset(e.binding for e in entries if newest.get(e.binding, e.path) != e.path)
+            if bindings and {*definition.gives}.isdisjoint(other.definition.gives):
+                found[key] = bindings
+        return found
 
     def drop(self, name: str) -> None:
         """Take `name` out of the table; other names of the same definition stay."""
@@ -103,6 +136,9 @@ class Table:
         self.touched.add(entry.path)
         folded = folded_path(definition.kind, definition.key)
         self._by_folded[folded] = (*self._by_folded.get(folded, ()), definition.key)
+        for imported in entries_in(definition.imports):
+            if self._meanings.setdefault(imported.binding, imported.path) != imported.path:
+                self._meanings[imported.binding] = None
         for name in definition.gives:
             self._givers[name] = definition.key
             if entry.awake:
@@ -131,6 +167,17 @@ def apply(edit: Kept | Forgotten, table: Table) -> None:
 def definitions_of(edit: Kept | Forgotten) -> tuple[Definition, ...]:
     """What `edit` keeps: the variables pulled in first."""
     return (*edit.pulled, edit.definition) if isinstance(edit, Kept) else ()
+
+
+def with_rebound(edit: Kept, table: Table) -> Kept:
+    """`edit` with a warning for each import of which definitions in `table` have meant another thing."""
+    told: dict[str, None] = {}
+    for definition in definitions_of(edit):
+        others = table.differing(definition)
+        for entry in entries_in(definition.imports):
+            if keys := tuple(key for key, bindings in others.items() if entry.binding in bindings):
+                told[f"{entry.binding} is by `{entry.statement}` now, for {_some(keys)} too"] = None
+    return replace(edit, warnings=(*edit.warnings, *told)) if told else edit
 
 
 def settled(outcome: Outcome, table: Table) -> Outcome:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.layer.imports import ImportEntry, ImportRecord, entries_of, find, statements
+from perdure.layer.imports import ImportEntry, ImportRecord, entries_in, entries_of, find, rebound, statements
 
 from .cells import Cells
 
@@ -210,6 +210,25 @@ def test_statements_are_what_a_person_would_write() -> None:
         "import os.path",
         "from math import floor as f, sqrt",
     )
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("from __future__ import annotations", "import a.b", "import c as c", "from reimport import f as g, import_x"),
+        ("from a import b", "from c import d"),
+        (),
+    ],
+)
+def test_written_imports_are_read_again(lines: tuple[str, ...]) -> None:
+    entries = entries_in(lines)
+    assert statements(entries, ["annotations"] if "__future__" in str(lines) else []) == lines
+    assert rebound(lines, ()) == lines
+
+
+@pytest.mark.parametrize("line", ["import a, b", "from a import (b)", "from b import *  # all", "from a import c, b"])
+def test_imports_that_a_hand_wrote_say_nothing(line: str) -> None:
+    assert entries_in((line,)) == ()
 
 
 _NAMES = st.sampled_from(["a", "b", "c"])
