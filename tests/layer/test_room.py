@@ -228,6 +228,29 @@ def test_an_import_means_the_newest_for_all_after_a_restart_too(
     assert cells.restarted().namespace["f"]() == cells.namespace["f"]()
 
 
+def test_of_two_that_load_with_different_imports_of_a_name_the_newer_loads_last() -> None:
+    cells = Cells()
+    cells.run("from math import sqrt\ndef f(x=sqrt(4)): return x, sqrt")
+    cells.run("from cmath import sqrt\ndef a(x=sqrt(4)): return x, sqrt")
+    assert cells.restarted().namespace["f"]() == cells.namespace["f"]() == (2, cells.namespace["sqrt"])
+    cells.run("from math import sqrt\ndef f(x=sqrt(9)): return x, sqrt")
+    assert (cells.kept("f").after, cells.kept("a").after) == (("a",), ())
+    assert cells.restarted().namespace["a"]() == cells.namespace["a"]() == (2 + 0j, cells.namespace["sqrt"])
+
+
+def test_files_that_disagree_on_an_import_agree_with_what_is_kept_next() -> None:
+    """As those of a layer whose branches were merged."""
+    cells = Cells()
+    files = {
+        RelPath(f"functions/{name}/{name}.py"): f"from {module} import sqrt\n\n\ndef {name}(): return sqrt\n".encode()
+        for name, module in (("f", "math"), ("g", "cmath"))
+    }
+    cells.store.commit([Write(path, text) for path, text in files.items()], Message("merged"))
+    cells.boot()
+    assert said(cells.run("def h(): return sqrt")) == ["keep h; sqrt is by `from cmath import sqrt` now, for f too"]
+    assert cells.kept("f").imports == cells.kept("h").imports == ("from cmath import sqrt",)
+
+
 def test_imports_that_a_hand_wrote_are_left_alone() -> None:
     path, text = RelPath("functions/f/f.py"), b"from math import (sqrt,)\n\n\ndef f(): return sqrt\n"
     cells = Cells()
