@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from .tree import walk
 
@@ -37,7 +38,8 @@ _MARKS = (
     "sk- AKIA ASIA ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- xox AIza hf_ npm_ pypi- k_live_ SG. eyJ :// PRIVATE"
 ).split()
 # No name tells and no text says a secret without one of these; most definitions have none, and need no second look.
-_WORDS = re.compile(r"pass|pwd|secret|token|key|credential|auth|bearer|curl", re.IGNORECASE)
+_WORDS = "passw passp pwd secret token credential auth bearer curl".split()
+_PARTS = re.compile(r"[a-z0-9_-]keys?(?![a-z])|[a-z0-9_\"']pass|pass(?!\s*(?:\Z|\n))")  # no keyword, and no statement
 _END = r"(?:_?(?:value|str|text|\d+))?$"
 _TELLING = re.compile(
     r"(?:^|_)(?:passwords?|passwd|passphrase|pwd|secrets?|token|bearer|api_?keys?|access_?key|secret_?key|auth_?key"
@@ -68,6 +70,11 @@ _ASKING = re.compile(
 )
 _SETTING = frozenset("setdefault putenv setenv setattr __setitem__ add_argument add_option option".split())
 
+_NAMING = frozenset(
+    {ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.AugAssign, ast.keyword, ast.Dict, ast.arguments, ast.Compare}
+    | {ast.Tuple, ast.Call}
+)
+
 _COMMENT = re.compile(r"#[^\n]*")
 # `name = value` and `name: value` as prose, commented code, shell and HTTP have them; possessive, to stay linear.
 _SAID = re.compile(
@@ -86,12 +93,13 @@ _CURL_USER = re.compile(r"\bcurl\b.*?\s(?:-u|--user)[ =]*[\"']?[^\s:\"'$]+:(?P<s
 
 def suspect(text: str, node: ast.AST) -> str | None:
     """What in the definition `node` with source `text` looks like a secret, as a phrase; None if nothing does."""
-    if _WORDS.search(text):
-        for name, value, sure in _named_values(node):
-            if _holds(name, value, sure):
-                return name
+    if _has_word(text):
         for part in walk([node]):
-            if isinstance(part, ast.Constant) and isinstance(part.value, str | bytes):
+            if type(part) in _NAMING:
+                for name, value, sure in _named_values(part):
+                    if _holds(name, value, sure):
+                        return name
+            elif type(part) is ast.Constant and isinstance(part.value, str | bytes) and len(part.value) > 8:
                 said = part.value if isinstance(part.value, str) else part.value.decode("latin-1")
                 if found := _told(said, is_code=False):
                     return found
@@ -111,17 +119,24 @@ def has_token(text: str) -> bool:
     return any(mark in text for mark in _MARKS) and _TOKENS.search(text) is not None
 
 
+@lru_cache(maxsize=1024)
 def is_telling(name: str) -> bool:
     """Whether a literal under `name` is one not to write down: `db_password`, `apiKey`, `X-Auth-Token`."""
-    return _WORDS.search(name) is not None and _TELLING.search(_snake(name)) is not None
+    return _TELLING.search(_snake(name)) is not None
 
 
+@lru_cache(maxsize=1024)
 def _is_hinting(name: str) -> bool:
     """Whether what looks like a secret under `name` is one: `TOKENS`, `MAPS_KEY`, but no `sort_key`."""
-    if not _WORDS.search(name):
-        return False
     snake = _snake(name)
     return _HINTING.search(snake) is not None and not _PLAIN_KEY.search(snake)
+
+
+def _has_word(text: str) -> bool:
+    lower = text.lower()
+    return any(word in lower for word in _WORDS) or (
+        ("pass" in lower or "key" in lower) and _PARTS.search(lower) is not None
+    )
 
 
 def _snake(name: str) -> str:
@@ -141,7 +156,7 @@ def _holds(name: str, value: ast.expr | None, sure: bool) -> bool:
 
 def _told(text: str, *, is_code: bool) -> str | None:
     """The name under which a comment or a string says a secret: `# password = "…"`, `curl -H "Authorization: …"`."""
-    if not _WORDS.search(text):
+    if not _has_word(text):
         return None
     for match in _SAID.finditer(text):
         name = match["name"]
@@ -182,43 +197,42 @@ def _is_word(said: str) -> bool:
     return said.isidentifier() and (is_telling(said) or _is_hinting(said))
 
 
-def _named_values(node: ast.AST) -> Iterator[tuple[str, ast.expr | None, bool]]:
-    """Every (name, value, whether it is sure to be its value) that the source puts together.
+def _named_values(part: ast.AST) -> Iterator[tuple[str, ast.expr | None, bool]]:
+    """Every (name, value, whether it is sure to be its value) that one node puts together.
 
     By assignment, default, keyword argument, dict item, comparison, pair, or a call that sets.
     """
-    for part in walk([node]):
-        match part:
-            case ast.Assign(targets=targets, value=value):
-                for target in targets:
-                    yield from _assigned(target, value)
-            case (
-                ast.AnnAssign(target=target, value=value)
-                | ast.NamedExpr(target=target, value=value)
-                | ast.AugAssign(target=target, value=value)
-            ):
-                if name := _name(target):
-                    yield name, value, True
-            case ast.keyword(arg=str(name), value=value):
+    match part:
+        case ast.Assign(targets=targets, value=value):
+            for target in targets:
+                yield from _assigned(target, value)
+        case (
+            ast.AnnAssign(target=target, value=value)
+            | ast.NamedExpr(target=target, value=value)
+            | ast.AugAssign(target=target, value=value)
+        ):
+            if name := _name(target):
                 yield name, value, True
-            case ast.Dict(keys=keys, values=values):
-                for key, value in zip(keys, values, strict=True):
-                    if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                        yield key.value, value, True
-            case ast.arguments():
-                positional = [*part.posonlyargs, *part.args]
-                # Defaults belong to the last positional parameters.
-                pairs = zip(reversed(positional), reversed(part.defaults), strict=False)
-                yield from ((argument.arg, value, True) for argument, value in pairs)
-                yield from ((a.arg, v, True) for a, v in zip(part.kwonlyargs, part.kw_defaults, strict=True))
-            case ast.Compare(left=left, comparators=[value]):
-                # What a token is compared with is mostly a word of some grammar.
-                if (name := _name(left)) and not name.lower().endswith(("token", "tokens")):
-                    yield name, value, True
-            case ast.Tuple(elts=[ast.Constant(value=str(name)), value]):
-                yield name, value, False
-            case ast.Call(args=[_, *_]):
-                yield from _given(part)
+        case ast.keyword(arg=str(name), value=value):
+            yield name, value, True
+        case ast.Dict(keys=keys, values=values):
+            for key, value in zip(keys, values, strict=True):
+                if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                    yield key.value, value, True
+        case ast.arguments():
+            positional = [*part.posonlyargs, *part.args]
+            # Defaults belong to the last positional parameters.
+            pairs = zip(reversed(positional), reversed(part.defaults), strict=False)
+            yield from ((argument.arg, value, True) for argument, value in pairs)
+            yield from ((a.arg, v, True) for a, v in zip(part.kwonlyargs, part.kw_defaults, strict=True))
+        case ast.Compare(left=left, comparators=[value]):
+            # What a token is compared with is mostly a word of some grammar.
+            if (name := _name(left)) and not name.lower().endswith(("token", "tokens")):
+                yield name, value, True
+        case ast.Tuple(elts=[ast.Constant(value=str(name)), value]):
+            yield name, value, False
+        case ast.Call(args=[_, *_]):
+            yield from _given(part)
 
 
 def _given(call: ast.Call) -> Iterator[tuple[str, ast.expr, bool]]:
