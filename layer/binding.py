@@ -117,6 +117,25 @@ def walruses(comprehension: ast.AST) -> Iterator[str]:
             todo += children(node)
 
 
+def changed_in_place(statement: ast.stmt) -> frozenset[str]:
+    """The names of whose values `statement`, or a block in it, sets or deletes items or attributes."""
+    if isinstance(statement, ast.Expr | ast.Import | ast.ImportFrom):
+        return frozenset()  # most statements
+    found = set()
+    todo: list[ast.AST] = [statement]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
+            root: ast.expr = node
+            while isinstance(root, ast.Attribute | ast.Subscript):
+                root = root.value
+            if isinstance(root, ast.Name):
+                found.add(root.id)
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            todo += children(node)
+    return frozenset(found)
+
+
 def called_names(body: Iterable[ast.AST]) -> frozenset[str]:
     """The names that a function's body calls, and those it decorates with, without entering functions in it."""
     found = set()

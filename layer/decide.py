@@ -11,7 +11,8 @@ import typing
 from dataclasses import replace
 from types import BuiltinFunctionType, FunctionType, GenericAlias, MethodType, UnionType
 
-from .compose import Composer
+from .binding import changed_in_place
+from .compose import Composer, defining_statement
 from .definition import Kind
 from .fileformat import kind_of
 from .known import TYPE_MAKERS
@@ -20,7 +21,7 @@ from .purity import import_path, why_impure
 from .scope import reads_of
 from .source import Statement, bound_targets, deleted_names, dotted
 from .tree import walk
-from .view import Ambient, Imported, InLayer, View
+from .view import Ambient, Imported, InLayer, View, gives_again, is_literal
 
 _OUTPUT_NAMES = re.compile(r"_+\d*$|_i+$|_i\d+$|_oh$|_ih$|_dh$")
 _FINAL = frozenset({"typing.Final", "typing_extensions.Final"})
@@ -44,18 +45,35 @@ def decide(statement: Statement, view: View, *, forced: bool = False) -> tuple[O
         outcomes = (*_decided(statement, view, forced), *_set_beside(statement.node, view))
     except RecursionError:
         return tuple(NotKept(name, "it is nested too deeply to be read") for name in bound_targets(statement.node)[:1])
+    return (*_beside_the_earlier(outcomes, statement, view), *_changed_in_place(statement.node, view))
+
+
+def _beside_the_earlier(outcomes: tuple[Outcome, ...], statement: Statement, view: View) -> tuple[Outcome, ...]:
+    """`outcomes`, which say of what is not kept where another text of it is, since a restart brings that back."""
     gone = {outcome.name for outcome in outcomes if isinstance(outcome, Forgotten)}
     earlier = [n for n in bound_targets(statement.node) if n in view.kept and view.kept[n].text != statement.text]
     if not earlier or not gone.isdisjoint(earlier):
         return outcomes
-    return tuple(_beside_the_earlier(outcome) if isinstance(outcome, NotKept) else outcome for outcome in outcomes)
+    return tuple(
+        replace(o, reason=f"{o.reason}; {_HAS_EARLIER} {'one' if ',' not in o.name else 'ones'}")
+        if isinstance(o, NotKept) and not o.reason.endswith(_HAS_STILL)
+        else o
+        for o in outcomes
+    )
 
 
-def _beside_the_earlier(outcome: NotKept) -> NotKept:
-    """`outcome` of a name that is kept with another text, which a restart brings back: that has to be said."""
-    if outcome.reason.endswith(_HAS_STILL):
-        return outcome
-    return replace(outcome, reason=f"{outcome.reason}; {_HAS_EARLIER} {'one' if ',' not in outcome.name else 'ones'}")
+def _changed_in_place(node: ast.stmt, view: View) -> tuple[Outcome, ...]:
+    """What is to say of kept values that `node` changed without setting them: `TABLE["b"] = 2`."""
+    outcomes = []
+    for name in sorted(changed_in_place(node) & view.kept.keys() - {*bound_targets(node)}):
+        origin = view.origin(name)
+        if isinstance(origin, InLayer) and origin.definition.kind is Kind.VALUE:
+            setting = defining_statement(origin.definition.text)
+            if not (is_literal(setting) and gives_again(setting, view.namespace[name])):
+                outcomes.append(
+                    NotKept(name, "it was changed in place; the layer has it as it was set", forceable=True)
+                )
+    return tuple(outcomes)
 
 
 def _decided(statement: Statement, view: View, forced: bool) -> tuple[Outcome, ...]:

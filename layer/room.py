@@ -13,21 +13,24 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 
-from .binding import bound_names
+from .binding import bound_names, changed_in_place
 from .boot import Boot, BootReport
 from .compose import defining_statement
 from .decide import decide
 from .definition import Definition, Key, RelPath
 from .errors import LayerError, StoreFault, UnknownDefinition
 from .events import EventLog, EventName
+from .frozen import is_frozen
 from .imports import ImportRecord, entries_of
 from .install import Image, InPlace
 from .interrupts import interrupts_deferred
 from .outcome import Forgotten, Kept, NotKept, Outcome, Unchanged
 from .plan import Context, Entry, Table, apply, definitions_of, settled, step, with_rebound
 from .reread import reread
+from .scope import reads_of
 from .source import Source, Statement, bound_targets, parse
 from .store import CommitId, Dirt, Remove, Store, Write
+from .tree import walk
 from .view import Plain, Variable, View, gives_again, is_literal
 
 
@@ -65,6 +68,8 @@ class Layer:
         self._head: CommitId | None = None  # likewise
         self._plain: dict[str, Plain] = {}
         self._refused: dict[str, Statement] = {}  # what `%keep` can force, by name
+        self._changed: set[str] = set()  # kept names whose value a statement changed in place
+        self._open: set[str] = set()  # variables whose value may be another by any statement that mentions them
         self._lock = threading.RLock()
 
     def boot(self) -> BootReport:
@@ -172,13 +177,33 @@ class Layer:
         for name in names:
             self._plain.pop(name, None)
             self._refused.pop(name, None)
+            self._changed.discard(name)
+            self._open.discard(name)
             if name not in namespace:
                 continue
             live = namespace[name]
             # Of `if …: import x` and `else: x = None` the value tells which one ran.
             if not any(entry.binding == name and entry.gives(live, self._modules) for entry in imports):
                 self._plain[name] = Plain(assignment, id(live))
+                if assignment is not None and not is_literal(node) and not is_frozen(live):
+                    self._open.add(name)
         return names
+
+    def _touch(self, statement: Statement, kept: Mapping[str, Definition]) -> None:
+        """Let go of how variables were set that `statement` may have changed: it mentions them, or may when called."""
+        found = [name for name in self._open if name in statement.text]
+        if not found:
+            return
+        node = statement.node
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            mentioned = reads_of(node).call
+        else:
+            mentioned = frozenset(part.id for part in walk([node]) if isinstance(part, ast.Name))
+        for name in mentioned.intersection(found):
+            if self._plain[name].statement is not statement:
+                self._open.discard(name)
+                if name not in kept:  # what was pulled in is the layer's, as it was set
+                    self._plain[name] = replace(self._plain[name], statement=None)
 
     def _has_moved(self) -> bool:
         """Whether another kernel or git itself committed since this one last did.
@@ -278,13 +303,16 @@ class Run:
         """Take in a statement that has just completed; nothing is written yet."""
         layer = self._layer
         names = bound_names([statement.node])
-        if not names:
+        inside = changed_in_place(statement.node)
+        if not (names or inside or layer._open):
             return  # most statements of most cells: they cost no more than this look
         with layer._lock, interrupts_deferred():
             names = layer._see(statement, names)
             self._decide(statement, forced, names)
             for name in names:
                 layer.image.mark(name)
+            layer._changed |= inside & self._kept.keys()
+            layer._touch(statement, self._kept)
 
     def keep(self, name: str) -> None:
         """Keep `name` all the same, as `%keep` asks: what was refused, or a variable whose value can be written."""
@@ -376,11 +404,15 @@ class Run:
             return refused
         if name not in namespace:
             return NotKept(name, "there is no such name here")
-        if refused is None and name in kept and gives_again(defining_statement(kept[name].text), namespace[name]):
-            return None
+        if refused is None and name in kept:
+            setting = defining_statement(kept[name].text)
+            if (is_literal(setting) or name not in layer._changed) and gives_again(setting, namespace[name]):
+                return None
         origin = layer._view(layer._table.by_name).origin(name)
         known = origin.statement if isinstance(origin, Variable) else None
-        known = refused or known
+        plain = layer._plain.get(name)
+        if refused is not None and not (plain is not None and plain.statement is None):
+            known = refused
         if known is not None and is_literal(known.node) and gives_again(known.node, namespace[name]):
             return known  # with its comments, as it was written
         names = bound_targets(refused.node) if refused is not None else (name,)

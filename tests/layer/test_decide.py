@@ -87,8 +87,18 @@ ROWS: dict[str, tuple[list[str], list[str]]] = {
     "several targets": (["LOW, HIGH = 0, 9"], ["keep LOW, HIGH"]),
     "several names of one value": (["LOW = BOTTOM = 0"], ["keep LOW, BOTTOM"]),
     "several targets, one of them plain": (["LOW, high = 0, 9"], []),
-    "constant set inside another": (["TABLE = {}", "TABLE['a'] = 1"], ["keep TABLE"]),
-    "target that is no name": (["TABLE = {}", "LIMIT = TABLE['a'] = 1"], ["keep TABLE"]),
+    "constant set inside another": (
+        ["TABLE = {}", "TABLE['a'] = 1", "if 1: del TABLE['a']"],
+        ["keep TABLE", "not TABLE: it was changed in place; the layer has it as it was set"],
+    ),
+    "constant with an attribute set": (
+        ["from types import SimpleNamespace as S\nCFG = S(x=1)\nclass A: pass", "CFG.x, A.y = 2, 3"],
+        ["keep CFG", "keep A", "not CFG: it was changed in place; the layer has it as it was set"],
+    ),
+    "target that is no name": (
+        ["TABLE = {}", "LIMIT = TABLE['a'] = 1"],
+        ["keep TABLE", "not TABLE: it was changed in place; the layer has it as it was set"],
+    ),
     # imports are not kept alone
     "import": (["import json\nfrom os import path as p\nfrom math import *"], []),
     # pull-in
@@ -114,6 +124,22 @@ ROWS: dict[str, tuple[list[str], list[str]]] = {
     "list that has been filled since": (
         ["xs = []", "xs.append(1)", "def f(n=xs): pass"],
         ["not f: it needs xs to load"],
+    ),
+    "array that may have been changed since": (
+        ["import numpy as np\nwts = np.zeros(3)", "wts[0] = 5", "def f(w=wts): pass"],
+        ["not f: it needs wts to load"],
+    ),
+    "what a call made and a function may have changed": (
+        ["d = dict(a=1)\ndef g(): d['a'] = 2", "g()\ndef f(x=d): pass"],
+        ["keep g needs d", "not f: it needs d to load"],
+    ),
+    "what a call made, not mentioned since": (
+        ["d = dict(a=1)", "e = 1; print(e)", "def f(x=d): pass", "def g(x=d): pass"],
+        ["keep f with d", "keep g"],
+    ),
+    "what a call made that cannot change": (
+        ["from pathlib import Path\nroot = Path('a')", "print(root)", "def f(x=root): pass"],
+        ["keep f with root"],
     ),
     "loop variable": (["for i in [1]: pass", "def f(n=i): pass"], ["not f: it needs i to load"]),
     "annotation only (K5)": (["c = iter('ab')", "def h(x: c): pass"], ["keep h"]),
@@ -190,7 +216,10 @@ ROWS: dict[str, tuple[list[str], list[str]]] = {
     # del, and plain reassignment
     "del": (["def f(): pass", "del f"], ["keep f", "forget f"]),
     "del of several": (["A1 = 1\nB1 = 2\nc = 3", "del (A1, c), B1"], ["keep A1", "keep B1", "forget A1", "forget B1"]),
-    "del of an item": (["TABLE = {1: 2}", "del TABLE[1]"], ["keep TABLE"]),
+    "del of an item": (
+        ["TABLE = {1: 2}", "del TABLE[1]"],
+        ["keep TABLE", "not TABLE: it was changed in place; the layer has it as it was set"],
+    ),
     "del inside a compound statement": (["def f(): pass", "if 1: del f"], ["keep f", "forget f: it was deleted"]),
     "set in a block": (
         [

@@ -504,3 +504,14 @@ def test_keep_writes_the_value_itself(cells: list[str], name: str, text: str | N
     assert said(kernel.keep(name))[0].startswith("keep ")
     assert kernel.kept(name).text == (text or f"{name} = {value}")
     assert kernel.restarted().namespace[name] == value
+
+
+def test_keep_does_not_keep_a_call_whose_result_was_changed_since() -> None:
+    cells = Cells()
+    cells.run("import numpy as np\narr1 = np.zeros(3)\narr1[0] = 7")
+    cells.run("from types import SimpleNamespace\nCFG = SimpleNamespace(x=1)")
+    assert said(cells.run("CFG.x = 2")) == ["not CFG: it was changed in place; the layer has it as it was set"]
+    for name in ("arr1", "CFG"):
+        assert said(cells.keep(name))[0].startswith(f"not {name}: its value cannot be written as source")
+    cells.run("arr2 = np.zeros(3)")
+    assert said(cells.keep("arr2")) == ["keep arr2"]
