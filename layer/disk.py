@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 from pathlib import Path
 from typing import Protocol
@@ -15,6 +16,7 @@ from typing import Protocol
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
 
+_TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.tmp")
 _NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK)
 
 
@@ -29,10 +31,6 @@ class Disk(Protocol):
         """Replace or make the file in one step, on disk when this returns; gives the new file's stat."""
         ...
 
-    def create(self, path: Path) -> os.stat_result:
-        """Make an empty file 0600, FileExistsError where anything is there: how a lock is taken. Gives its stat."""
-        ...
-
     def append(self, path: Path, data: bytes) -> None:
         """Add to the end of the file, made 0600 if missing, on disk when this returns."""
         ...
@@ -42,7 +40,10 @@ class Disk(Protocol):
         ...
 
     def link(self, source: Path, target: Path) -> None:
-        """Give the file a second name, FileExistsError where one is there; a copy where there are no hard links."""
+        """Give the file a second name, FileExistsError where one is there; a copy where there are no hard links.
+
+        It is how a lock is taken: nobody sees the name without what is in the file.
+        """
         ...
 
     def remove(self, path: Path) -> None:
@@ -56,6 +57,11 @@ class Disk(Protocol):
     def rename(self, source: Path, target: Path) -> None:
         """Move the file over `target` in one step, on disk when this returns."""
         ...
+
+
+def is_temporary(name: str) -> bool:
+    """Whether a file of this name is what a write that was killed leaves."""
+    return _TEMPORARY.fullmatch(name) is not None
 
 
 def sync_folder(path: Path) -> None:
@@ -77,7 +83,7 @@ class RealDisk:
         path.mkdir(mode=FOLDER_MODE, exist_ok=True)
 
     def write(self, path: Path, data: bytes, *, mode: int = FILE_MODE) -> os.stat_result:
-        temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
+        temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")  # see is_temporary
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         try:
             try:
@@ -91,13 +97,6 @@ class RealDisk:
             raise
         sync_folder(path.parent)
         return path.stat()
-
-    def create(self, path: Path) -> os.stat_result:
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE)
-        try:
-            return os.fstat(fd)
-        finally:
-            os.close(fd)
 
     def append(self, path: Path, data: bytes) -> None:
         new = not path.exists()
@@ -119,8 +118,12 @@ class RealDisk:
         except OSError as fault:
             if fault.errno not in _NO_HARD_LINKS:
                 raise
-            self.create(target)
-            self.write(target, source.read_bytes(), mode=source.stat().st_mode & 0o777)
+            os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE))
+            try:
+                self.write(target, source.read_bytes(), mode=source.stat().st_mode & 0o777)
+            except BaseException:
+                target.unlink(missing_ok=True)
+                raise
 
     def remove(self, path: Path) -> None:
         try:

@@ -23,7 +23,8 @@ from .errors import LayerUnusable
 from .git_commit import WAIT, Commits
 from .git_files import definition_files, drop_empty_folders, unknown_files
 from .git_index import index_of
-from .git_locks import turn
+from .git_locks import TURN, turn
+from .git_recovery import Note, take_back
 from .git_refs import Refs
 from .git_tree import every_file, tree_of
 from .interrupts import interrupts_deferred
@@ -100,8 +101,7 @@ class GitStore:
         wanted = {change.path: change.data if isinstance(change, Write) else None for change in changes}
         for path in wanted:
             parts(path)
-        with interrupts_deferred(), self._alone, turn(self._git / "perdure.lock", self._disk, WAIT):
-            journal = Journal(self._disk, self._git)
+        with self._turn(), self._noted(Note.of(wanted)) as journal:
             try:
                 with told_as_fault(self._git):
                     self._repo()
@@ -115,6 +115,19 @@ class GitStore:
                 if data is None:
                     drop_empty_folders(self.path, path, self._disk.remove_folder)
             return commit
+
+    def recover(self) -> None:
+        """Take back what a killed kernel left of its commit, as `commit` does first; one look where there is nothing.
+
+        Raises:
+            StoreFault, StoreBusy, LayerUnusable: it cannot be done now; what is left stays for the next one.
+        """
+        lock = self._git / TURN
+        with told_as_fault(lock):
+            if not lock.exists() or not lock.stat().st_size:
+                return
+        with self._turn():
+            pass
 
     def dirt(self) -> Dirt:
         with self._alone, told_as_fault(self._git):
@@ -157,6 +170,31 @@ class GitStore:
             journal.undo(fault)
             raise
         journal.settle()
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Be the only one that writes during the block, with nothing left of dead ones."""
+        lock = self._git / TURN
+        with interrupts_deferred(), self._alone, turn(lock, self._disk, WAIT):
+            with told_as_fault(self._git):
+                if note := lock.read_bytes():
+                    take_back(self.path, note, self._disk, self._refs, self._object)
+                    self._disk.cut(lock, 0)
+            yield
+
+    @contextmanager
+    def _noted(self, note: Note) -> Iterator[Journal]:
+        """Have `note` on disk during the block, for whoever comes after a kill in it; gives the journal to write by."""
+        lock = self._git / TURN
+        try:
+            with told_as_fault(lock):
+                self._disk.append(lock, note.to_bytes())
+            yield Journal(self._disk, self._git, note.token)
+        finally:
+            try:
+                self._disk.cut(lock, 0)
+            except OSError:
+                pass  # taken for a dead one's by the next turn, which finds nothing to take back
 
     def _signer(self) -> Identity:
         """Who commits: as told, else whom git knows, asked when the first commit is made: reading needs no author."""

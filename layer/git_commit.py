@@ -58,7 +58,7 @@ class Commits:
 
     def make(self, wanted: Mapping[RelPath, bytes | None], message: Message, journal: Journal) -> CommitId | None:
         """Write and commit `wanted`, where None takes a path away; None where there is nothing to commit."""
-        self._refuse_what_is_under_way()
+        refuse_what_is_under_way(self._path)
         when = now()
         head_tree = tree_of(self._refs.head().commit, self._read)
         leaves: dict[RelPath, Entry | None] = {}
@@ -66,7 +66,7 @@ class Commits:
             if data is None:
                 leaves[path] = None
             else:
-                old = find(head_tree, _names(path), self._read)
+                old = find(head_tree, names_of(path), self._read)
                 mode = EXECUTABLE_FILE if old and old.mode == EXECUTABLE_FILE else FILE
                 leaves[path] = Entry(mode, self._objects.add("blob", data))
         built = self._build(leaves, message, when)
@@ -75,7 +75,7 @@ class Commits:
 
         # The objects are written before the lock is taken: that is the slow part, and the git command line does not
         # wait for locks. HEAD may have moved meanwhile.
-        lock = LockFile(self._git / "index", self._disk, WAIT)
+        lock = LockFile(self._git / "index", self._git, self._disk, WAIT)
         lock.take(journal)
         if self._refs.head() != built.head:
             built = self._build(leaves, message, when)
@@ -85,12 +85,7 @@ class Commits:
             # is not in it out of HEAD.
             for name, entry in every_file(tree_of(built.head.commit, self._read), self._read):
                 index.put_unseen(name, entry)
-        if index.conflicted:
-            raise LayerUnusable(
-                self._path,
-                f"has files in conflict ({', '.join(sorted(map(os.fsdecode, index.conflicted)))})",
-                "resolve them, `git add` them, and run the cell again",
-            )
+        refuse_conflicts(self._path, index)
         for path in _in_turn(leaves):
             self._place(path, leaves[path], wanted[path], index, journal)
 
@@ -107,7 +102,7 @@ class Commits:
             log_entry = f"{signature(self._author(), when)}\t{reason}: {' '.join(message.subject.splitlines())}"
             if self._refs.move(built.head, built.commit, log_entry, journal):
                 if not lock.still_stands():
-                    self._stage_again(wanted, leaves)
+                    self._stage_again(wanted, leaves, f"{journal.token}-again")
                 return built.commit
             built = self._build(leaves, message, when)
             if built.commit is None:
@@ -124,7 +119,7 @@ class Commits:
                 "`git switch main` there, or `git switch -c NAME` to keep what is checked out, and run the cell again",
             )
         old = tree_of(head.commit, self._read)
-        tree = spliced(old, {_names(path): leaf for path, leaf in leaves.items()}, self._read, self._objects.add)
+        tree = spliced(old, {names_of(path): leaf for path, leaf in leaves.items()}, self._read, self._objects.add)
         if tree is None and old is not None:
             tree = self._objects.add("tree", b"")  # the one empty tree that git has is the root's
         if tree is None or tree == old:
@@ -164,15 +159,17 @@ class Commits:
             found = journal.write(file, data, mode=FOLDER_MODE if executable else FILE_MODE)
         index.put(name, leaf, found)
 
-    def _stage_again(self, wanted: Mapping[RelPath, bytes | None], leaves: Mapping[RelPath, Entry | None]) -> None:
+    def _stage_again(
+        self, wanted: Mapping[RelPath, bytes | None], leaves: Mapping[RelPath, Entry | None], token: str
+    ) -> None:
         """Put our entries into an index that somebody has written since we published ours.
 
         `git commit` reads the index, then locks it, then writes what it read: what was published in between is gone
         from the index, and the next commit by hand would take it out of HEAD. Our commit stands, so a fault here
         is none: the working files are right, and `git status` shows the rest.
         """
-        journal = Journal(self._disk, self._git)
-        lock = LockFile(self._git / "index", self._disk, WAIT)
+        journal = Journal(self._disk, self._git, token)
+        lock = LockFile(self._git / "index", self._git, self._disk, WAIT)
         try:
             lock.take(journal)
             index = index_of(self._path)
@@ -192,18 +189,31 @@ class Commits:
         else:
             journal.settle()
 
-    def _refuse_what_is_under_way(self) -> None:
-        for name, work in _UNDER_WAY.items():
-            if (self._git / name).exists():
-                raise LayerUnusable(
-                    self._path,
-                    f"is in the middle of a git {work}",
-                    f"finish it there with `git {work} --continue` or drop it with `git {work} --abort`, "
-                    "and run the cell again",
-                )
+
+def refuse_what_is_under_way(layer: Path) -> None:
+    """LayerUnusable in the middle of a merge, a rebase and their like."""
+    for name, work in _UNDER_WAY.items():
+        if (layer / ".git" / name).exists():
+            raise LayerUnusable(
+                layer,
+                f"is in the middle of a git {work}",
+                f"finish it there with `git {work} --continue` or drop it with `git {work} --abort`, "
+                "and run the cell again",
+            )
 
 
-def _names(path: RelPath) -> tuple[bytes, ...]:
+def refuse_conflicts(layer: Path, index: Index) -> None:
+    """LayerUnusable where a merge left files in conflict: what is written here has no place for them."""
+    if index.conflicted:
+        raise LayerUnusable(
+            layer,
+            f"has files in conflict ({', '.join(sorted(map(os.fsdecode, index.conflicted)))})",
+            "resolve them, `git add` them, and run the cell again",
+        )
+
+
+def names_of(path: RelPath) -> tuple[bytes, ...]:
+    """The names that a tree knows `path` by."""
     return tuple(map(os.fsencode, parts(path)))
 
 

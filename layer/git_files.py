@@ -110,5 +110,7 @@ def drop_empty_folders(root: Path, path: RelPath, remove: Callable[[Path], None]
             return
         try:
             remove(root / folder)
+        except FileNotFoundError:
+            pass
         except OSError:
             return

@@ -1,8 +1,9 @@
 """The locks of a git folder. Owns how they are waited for, held and let go; knows nothing of what they guard.
 
 There are two kinds. `turn` is perdure's own, a flock, which the system lets go when its process dies: kernels take
-turns by it. `LockFile` is git's: a file `NAME.lock` made exclusively beside NAME, which becomes NAME when it is
-renamed over it. A lock file that somebody else made is waited for and never removed.
+turns by it. `LockFile` is git's: a file `NAME.lock` made exclusively beside NAME. A lock file that somebody else made
+is waited for and never removed. Ours outlive us where we are killed; so each is the file of perdure's own lock by
+another name, and whoever has the next turn knows it by what is in it (`git_recovery`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from pathlib import Path
 from .disk import Disk
 from .errors import StoreBusy
 from .journal import Journal, told_as_fault
+
+TURN = "perdure.lock"
+"""The file in the git folder by which kernels take turns. Empty but for the note of a commit that is under way."""
 
 PAUSE = 0.005  # seconds between two looks at a lock: about as long as git holds one
 
@@ -37,69 +41,72 @@ def turn(path: Path, disk: Disk, seconds: float) -> Iterator[None]:
 
 
 class LockFile:
-    """Git's lock on one file, held from `take` to `publish` or `release`."""
+    """Git's lock on one file of the git folder `git`, held from `take` to `publish` or `release`.
 
-    def __init__(self, target: Path, disk: Disk, seconds: float) -> None:
+    Its holder has the turn.
+    """
+
+    def __init__(self, target: Path, git: Path, disk: Disk, seconds: float) -> None:
         self.target = target
+        self._turn = git / TURN
         self.path = target.with_name(target.name + ".lock")
         self._disk = disk
         self._seconds = seconds
-        self._inode: int | None = None  # of the file that is, or was, our lock: that name may be another's by now
+        self._inode: int | None = None  # of our lock while it is held: by now that name may be another's
+        self._published: int | None = None  # inode of what was published here
 
     def take(self, journal: Journal) -> None:
         """Make the lock; StoreBusy where another has it for `seconds`. Undoing the journal lets go of it."""
         journal.note(self.release)
-        _wait(self._created, self.path, self._seconds)
+        self._take()
 
     def publish(self, data: bytes, journal: Journal) -> None:
-        """Make `data` the content of the target, which lets go of the lock. Undoing puts the old content back."""
+        """Make `data` the content of the target, and let go of the lock. Undoing puts the old content back."""
         spare = journal.spare(self.target)
         journal.note(lambda: self._put_back(spare))
         with told_as_fault(self.target):
             try:
-                self._disk.write(self.path, data)  # replaces our own lock in one step: it is never let go
+                # Git writes into its lock and renames that; a lock that is always the same file is known after a kill.
+                self._disk.write(self.target, data)
             finally:
-                self._inode = _inode(self.path)
-            self._disk.rename(self.path, self.target)
+                self._published = _inode(self.target)
+            self.release()
 
     def still_stands(self) -> bool:
         """Whether the target is the file that was published here."""
-        return self._inode is not None and _inode(self.target) == self._inode
+        return self._published is not None and _inode(self.target) == self._published
 
     def release(self) -> None:
         """Let go of the lock if it is still held."""
-        if self._inode is not None and _inode(self.path) == self._inode:
+        if self._holds():
             self._disk.remove(self.path)
         self._inode = None
 
-    def _created(self) -> bool:
+    def _holds(self) -> bool:
+        return self._inode is not None and _inode(self.path) == self._inode
+
+    def _take(self) -> None:
+        _wait(self._linked, self.path, self._seconds)
+
+    def _linked(self) -> bool:
         with told_as_fault(self.path):
             try:
-                self._inode = self._disk.create(self.path).st_ino
+                self._disk.link(self._turn, self.path)  # as exclusive as O_EXCL, and takes no space
             except FileExistsError:
                 return False
+            self._inode = _inode(self.path)
             return True
 
     def _put_back(self, spare: Path | None) -> None:
         if not self.still_stands():
             return  # it was never published, or somebody has written something else since: theirs stays
-        # Publishing let go of the lock, so it has to be taken again. A link is as exclusive as O_EXCL, and takes no
-        # space.
+        if not self._holds():
+            self._take()  # publishing let go of it
         if spare is None:
-            _wait(self._created, self.path, self._seconds)
             self._disk.remove(self.target)
-            self._disk.remove(self.path)
         else:
-            _wait(lambda: self._linked(spare), self.path, self._seconds)
-            self._disk.rename(self.path, self.target)
-
-    def _linked(self, spare: Path) -> bool:
-        try:
-            self._disk.link(spare, self.path)
-        except FileExistsError:
-            return False
-        self._inode = _inode(self.path)
-        return True
+            self._disk.rename(spare, self.target)
+        self.release()
 
 
 def _flocked(fd: int, path: Path) -> bool:

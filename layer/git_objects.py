@@ -33,16 +33,20 @@ class LooseObjects:
 
     def add(self, kind: str, data: bytes) -> str:
         """Write the object of `kind` (blob, tree, commit) unless it is there as a loose one; gives its id."""
-        header = f"{kind} {len(data)}\0".encode()
-        name = hashlib.sha1(header + data, usedforsecurity=False).hexdigest()
+        name = object_id(kind, data)
         path = self._folder / name[:2] / name[2:]
         # An empty file is what a power cut leaves of an object written without fsync; it would shadow this one.
         if path.exists() and path.stat().st_size:
             return name
         with told_as_fault(path):
             self._disk.make_folder(path.parent)
-            self._disk.write(path, zlib.compress(header + data, level=1), mode=OBJECT_MODE)
+            self._disk.write(path, zlib.compress(_whole(kind, data), level=1), mode=OBJECT_MODE)
         return name
+
+
+def object_id(kind: str, data: bytes) -> str:
+    """The id of the object of `kind` with this content."""
+    return hashlib.sha1(_whole(kind, data), usedforsecurity=False).hexdigest()
 
 
 def signature(who: Identity, when: datetime) -> str:
@@ -67,6 +71,11 @@ def commit_text(tree: str, parents: Sequence[CommitId], signed: str, message: st
     lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents), f"author {signed}", f"committer {signed}"]
     # A NUL would end the message for git.
     return ("\n".join(lines) + "\n\n" + message.replace("\0", "")).encode("utf-8", "replace")
+
+
+def _whole(kind: str, data: bytes) -> bytes:
+    """The object as it is hashed and stored."""
+    return f"{kind} {len(data)}\0".encode() + data
 
 
 def _clean(text: str) -> str:

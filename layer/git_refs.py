@@ -66,7 +66,7 @@ class Refs:
         `log_entry` is what a reflog line says after the two ids: who, when, and the reason.
         """
         assert old.branch is not None
-        lock = LockFile(self._git / old.branch, self._disk, self._seconds)
+        lock = LockFile(self._git / old.branch, self._git, self._disk, self._seconds)
         journal.make_folder(lock.path.parent)
         lock.take(journal)
         if self.head() != old:

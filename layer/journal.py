@@ -35,11 +35,14 @@ class Journal:
     have happened (a rename whose folder could not be synced), and undoing what did not happen is harmless.
     """
 
-    def __init__(self, disk: Disk, spares: Path) -> None:
+    def __init__(self, disk: Disk, spares: Path, token: str | None = None) -> None:
+        """`token` is in the name of every spare, so that they can be found after a kill."""
         self.disk = disk
+        self.token = token or secrets.token_hex(8)
         self._folder = spares  # on the file system of everything that is written
         self._undos: list[Undo] = []
         self._spares: list[Path] = []
+        self._count = 0  # of the spares that were ever made
 
     def note(self, undo: Undo) -> None:
         """Have `undo` called, before those noted earlier, if all is taken back."""
@@ -49,7 +52,8 @@ class Journal:
         """Give the file at `path` a second name that lasts until the end; None where there is no file."""
         if not os.path.lexists(path):
             return None
-        spare = self._folder / f"perdure-{secrets.token_hex(8)}.spare"
+        spare = self._folder / f"perdure-{self.token}-{self._count}.spare"
+        self._count += 1
         self._spares.append(spare)
         with told_as_fault(path):
             self.disk.link(path, spare)

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from .definition import Kind, RelPath
 from .disk import Disk
-from .errors import LayerUnusable
+from .errors import LayerError, LayerUnusable
 from .generated import FORMAT
 from .git import GitStore
 from .journal import told_as_fault
@@ -56,7 +56,8 @@ Opening: TypeAlias = Ready | Untrusted | Absent
 def open_layer(place: Place, homes: Homes, *, author: Identity | None, disk: Disk, make: bool = True) -> Opening:
     """Open the layer at `place`. A missing path or an empty folder is made into one, unless `make` is False.
 
-    `author` signs commits; None is whom git knows.
+    What a killed kernel left of a commit is taken back; where `make` is False nothing at all is written. `author` signs
+    commits; None is whom git knows.
 
     Raises:
         LayerUnusable: what is there cannot serve as a layer.
@@ -79,7 +80,13 @@ def open_layer(place: Place, homes: Homes, *, author: Identity | None, disk: Dis
             raise LayerUnusable(path, flaw.why, flaw.advice)
     if not trust.accepts(path):
         return Untrusted(place, _definitions(path))
-    return Ready(GitStore.open(path, author=author, disk=disk), place, made)
+    store = GitStore.open(path, author=author, disk=disk)
+    if make:
+        try:
+            store.recover()
+        except LayerError:
+            pass  # another kernel is at work, or the disk is read-only: the files can be read; the next commit tells
+    return Ready(store, place, made)
 
 
 def _resolved(path: Path) -> Path:

@@ -13,7 +13,7 @@ from perdure.layer.disk import FILE_MODE, Disk, RealDisk
 
 T = TypeVar("T")
 
-TAKES_SPACE = frozenset({"make_folder", "write", "create", "append"})
+TAKES_SPACE = frozenset({"make_folder", "write", "append"})
 WRITES = TAKES_SPACE | {"link", "rename", "remove"}
 
 When = Literal["before", "after", "half"]
@@ -42,9 +42,6 @@ class FailingDisk:
     def write(self, path: Path, data: bytes, *, mode: int = FILE_MODE) -> os.stat_result:
         return self._do("write", path, lambda: self.disk.write(path, data, mode=mode))
 
-    def create(self, path: Path) -> os.stat_result:
-        return self._do("create", path, lambda: self.disk.create(path))
-
     def append(self, path: Path, data: bytes) -> None:
         self._do("append", path, lambda: self.disk.append(path, data), lambda: self.disk.append(path, data[::2]))
 
@@ -70,8 +67,8 @@ class FailingDisk:
         count = len(self.done)
         if self.at and (count == self.at or (self.lasting and count > self.at)):
             self.failed.append((name, path))
-            # An exclusive create and a link are not synced, so they cannot fail after they were done.
-            if self.when == "after" and name not in ("create", "link"):
+            # A link is not synced, so it cannot fail after it was done.
+            if self.when == "after" and name != "link":
                 act()
             elif self.when == "half" and half:
                 half()

@@ -250,5 +250,5 @@ def test_a_file_system_without_hard_links(layer: Path, monkeypatch: pytest.Monke
         recorded = FailingDisk()
         commit_on(recorded, copy(layer, layer.with_name("another")))
         with pytest.raises(StoreFault):
-            commit_on(FailingDisk(max(i for i, (name, _) in enumerate(recorded.done, 1) if name == "rename")), layer)
+            commit_on(FailingDisk(max(i for i, (name, _) in enumerate(recorded.done, 1) if name == "write")), layer)
     check_nothing_happened(layer, before)

@@ -124,10 +124,10 @@ class Meanwhile(RealDisk):
         self.lock = lock
         self.work = [work]
 
-    def create(self, path: Path) -> os.stat_result:
-        if path.name == self.lock and self.work:
+    def link(self, source: Path, target: Path) -> None:
+        if target.name == self.lock and self.work:
             self.work.pop()()
-        return super().create(path)
+        super().link(source, target)
 
 
 @pytest.mark.parametrize("lock", ["index.lock", "main.lock"])
@@ -162,14 +162,14 @@ def test_a_branch_that_is_switched_meanwhile(store: GitStore, git: Git, path: Pa
 
 def test_an_index_written_from_an_older_one_gets_our_entries_again(store: GitStore, git: Git, path: Path) -> None:
     """As `git commit` does, which reads the index before it takes the lock."""
-    index = path / ".git/index"
+    index, lock = path / ".git/index", path / ".git/index.lock"
 
     class Overwriting(RealDisk):
-        def rename(self, source: Path, target: Path) -> None:
-            super().rename(source, target)
-            if target == index and older:
-                put(path / ".git/another", older.pop())
-                os.rename(path / ".git/another", index)
+        def remove(self, path: Path) -> None:
+            super().remove(path)
+            if path == lock and older:
+                put(path.with_name("another"), older.pop())
+                os.rename(path.with_name("another"), index)
 
     put(path / "mine.txt", "")
     git("add", "mine.txt")

@@ -26,7 +26,7 @@ from perdure.layer.place import Homes, Origin, Place
 from perdure.layer.store import Identity, Message, Write
 from perdure.layer.trust import TrustRecord
 
-from .failing_disk import FailingDisk, When
+from .failing_disk import WRITES, FailingDisk, When
 
 pytestmark = pytest.mark.usefixtures("no_git_configuration")
 
@@ -308,6 +308,43 @@ def test_a_trust_record_that_was_lost(house: House) -> None:
     house.ready()
     shutil.rmtree(house.homes.state)
     assert isinstance(house.open(), Untrusted)
+
+
+# After a kill.
+
+
+class KilledAtTheRef(RealDisk):
+    """Ends its process when the files of a commit are written and its ref is not."""
+
+    def link(self, source: Path, target: Path) -> None:
+        super().link(source, target)
+        if target.name == "main.lock":
+            os._exit(9)
+
+
+def commit_and_die(root: Path) -> None:
+    House(root, KilledAtTheRef()).ready().store.commit([Write(AREA, b"")], Message("keep area"))
+
+
+def test_what_a_killed_kernel_left_is_taken_back(house: House) -> None:
+    house.ready()
+    child = multiprocessing.get_context("fork").Process(target=commit_and_die, args=(house.root,))
+    child.start()
+    child.join()
+    assert child.exitcode == 9
+
+    left = everything_in(house.path)
+    opening = house.open(make=False)  # nothing may be written
+    assert isinstance(opening, Ready)
+    assert everything_in(house.path) == left
+
+    full = House(house.root, FailingDisk(at=1, code=errno.EROFS, lasting=True, counted=WRITES))
+    assert list(full.ready().store.files()) == [AREA]  # a disk that refuses is no reason not to load
+
+    store = house.ready().store
+    assert store.files() == {}
+    assert not store.dirt()
+    assert git(house.path, "status", "--porcelain") == ""
 
 
 # Faults.
