@@ -366,7 +366,21 @@ class Run:
             except LayerError as fault:
                 outcomes = tuple(_failed(outcome, fault) for outcome in outcomes)
         for outcome in outcomes:
-            self._take(outcome, statement)
+            self._take(self._told_of_others(outcome), statement)
+
+    def _told_of_others(self, outcome: Outcome) -> Outcome:
+        """`outcome`, which says so where it takes the place of a text that this kernel neither wrote nor loaded."""
+        if not isinstance(outcome, Kept):
+            return outcome
+        key, table, live = outcome.definition.key, self._layer._table, self._layer.image.live
+        there = table.giver(key)
+        if there is None or (key in live and live[key].text == there.definition.text):
+            return outcome
+        if there.path in {skipped.path for skipped in self._layer.report.skipped}:
+            return outcome
+        return replace(
+            outcome, warnings=(*outcome.warnings, f"the layer had another {key}, which is not of this kernel")
+        )
 
     def _look(self, outcomes: Iterable[Outcome] = ()) -> bool:
         """Whether others changed what `outcomes` were decided on; then it has been read anew."""

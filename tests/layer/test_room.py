@@ -402,8 +402,9 @@ def two_kernels(source: str) -> tuple[Cells, Cells]:
 def test_what_another_kernel_kept_since_is_not_taken_for_this_ones() -> None:
     one, other = two_kernels("def f(): return 1\ndef g(): pass")
     one.run("def f(): return 2")
-    assert said(other.run("def f(): return 1")) == ["keep f"]
-    assert said(one.run("def f(): return 2")) == ["keep f"]
+    another = "the layer had another f, which is not of this kernel"
+    assert said(other.run("def f(): return 1")) == [f"keep f; {another}"]
+    assert said(one.run("def f(): return 2")) == [f"keep f; {another}"]
     assert said(one.run("def f(): return 2\ndef g(): pass")) == ["same f", "same g"]
     assert one.restarted().namespace["f"]() == 2
 
@@ -419,7 +420,8 @@ def test_a_definition_that_another_kernel_keeps_as_another_kind_is_moved() -> No
     one = Cells()
     other = one.restarted()
     one.run("def area(): pass")
-    assert said(other.run("class area: pass")) == ["keep area"]
+    another = "the layer had another area, which is not of this kernel"
+    assert said(other.run("class area: pass")) == [f"keep area; {another}"]
     assert other.files == {RelPath("classes/a/area.py"): "class area: pass\n"}
     assert [d.definition.key for d in other.layer.definitions] == ["area"]
 
@@ -436,7 +438,8 @@ def test_a_file_edited_by_hand_is_what_was_run_last() -> None:
     cells = Cells()
     cells.run("def f(): return 1")
     cells.store.edit(RelPath("functions/f/f.py"), b"def f(): return 2\n")  # type: ignore[attr-defined]
-    assert said(cells.run("def f(): return 1")) == ["keep f"]
+    another = "the layer had another f, which is not of this kernel"
+    assert said(cells.run("def f(): return 1")) == [f"keep f; {another}"]
     cells.store.edit(RelPath("functions/f/f.py"), b"def f() -> ...\n")  # type: ignore[attr-defined]
     assert said(cells.run("def f(): return 1")) == ["keep f"]
     assert cells.files == {RelPath("functions/f/f.py"): "def f(): return 1\n"}
@@ -455,7 +458,8 @@ def test_a_file_moved_by_hand_is_replaced() -> None:
 def test_of_two_files_for_a_name_that_came_from_elsewhere_one_is_left() -> None:
     one, other = two_kernels("def f(): return 1")
     one.store.commit([Write(RelPath("functions/a.py"), b"def f(): return 0\n")], Message("by hand"))
-    assert said(other.run("def f(): return 1")) == ["keep f"]
+    another = "the layer had another f, which is not of this kernel"
+    assert said(other.run("def f(): return 1")) == [f"keep f; {another}"]
     assert other.files == {RelPath("functions/f/f.py"): "def f(): return 1\n"}
 
 
