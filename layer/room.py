@@ -189,9 +189,13 @@ class Layer:
                     self._open.add(name)
         return names
 
+    def _mentioned(self, statement: Statement) -> list[str]:
+        """The variables of `_open` whose name stands somewhere in the text of `statement`; may be asked unlocked."""
+        return [name for name in tuple(self._open) if name in statement.text]
+
     def _touch(self, statement: Statement, kept: Mapping[str, Definition]) -> None:
         """Let go of how variables were set that `statement` may have changed: it mentions them, or may when called."""
-        found = [name for name in self._open if name in statement.text]
+        found = self._mentioned(statement)
         if not found:
             return
         node = statement.node
@@ -304,7 +308,7 @@ class Run:
         layer = self._layer
         names = bound_names([statement.node])
         inside = changed_in_place(statement.node)
-        if not (names or inside or layer._open):
+        if not (names or inside or layer._mentioned(statement)):
             return  # most statements of most cells: they cost no more than this look
         with layer._lock, interrupts_deferred():
             names = layer._see(statement, names)
