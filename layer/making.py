@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import re
 import shutil
 import stat
 import time
@@ -16,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from .disk import FOLDER_MODE, Disk
+from .disk import FOLDER_MODE, Disk, is_temporary
 from .errors import LayerUnusable, StoreBusy
 from .generated import GENERATED, generated_files
 from .git import GitStore
@@ -30,7 +29,6 @@ MARKER = ".perdure-making"
 
 _WAIT = 10.0  # seconds for another kernel that makes the same layer; its work takes well under one
 _LOOK = 0.02  # seconds between looks
-_TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.tmp")  # what a write that was killed leaves (disk.RealDisk)
 
 
 def is_blank(path: Path) -> bool:
@@ -43,7 +41,7 @@ def is_blank(path: Path) -> bool:
         OSError: the folder cannot be looked at.
     """
     try:
-        names = {name for name in os.listdir(path) if not _TEMPORARY.fullmatch(name)}
+        names = {name for name in os.listdir(path) if not is_temporary(name)}
     except FileNotFoundError:
         return True
     return not names or (MARKER in names and names <= {MARKER, ".git", *GENERATED})
@@ -117,7 +115,7 @@ def _clear(path: Path) -> None:
         else:
             _unlink(part)
     try:
-        leftovers = [name for name in os.listdir(path) if _TEMPORARY.fullmatch(name)]
+        leftovers = [name for name in os.listdir(path) if is_temporary(name)]
     except OSError:
         leftovers = []
     for name in [*leftovers, MARKER]:
