@@ -14,7 +14,7 @@ from perdure.layer.decide import defines
 from perdure.layer.interrupts import interrupts_deferred
 from perdure.layer.outcome import NotKept, Outcome
 from perdure.layer.plan import Context
-from perdure.layer.room import Run
+from perdure.layer.run import Run
 from perdure.layer.source import Statement, bound_targets
 
 from .report import Report

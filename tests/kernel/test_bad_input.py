@@ -360,7 +360,7 @@ def test_a_record_that_cannot_be_written_is_told_and_the_definition_kept(kernel:
 
 
 def test_a_mistake_of_perdures_own_costs_a_notice_and_not_the_cell(kernel: Kernel) -> None:
-    kernel.run("from perdure.layer.room import Run\nreal = Run.offer\nRun.offer = None")
+    kernel.run("from perdure.layer.run import Run\nreal = Run.offer\nRun.offer = None")
     (told,) = kernel.run("def unlucky():\n    return 5").notices
     assert told.startswith("[layer: unlucky not kept; perdure itself failed (TypeError: ")
     assert kernel.run("unlucky()").value == "5"

@@ -111,7 +111,7 @@ def test_a_store_that_fails_leaves_everything_as_it_was_and_says_what_to_do() ->
     store = FullStore()
     cells = Cells(store)
     cells.run("n = 1\ndef f(): return 1\ndef g(): pass")
-    table, live = cells.layer._table, dict(cells.layer.image.live)
+    table, live = cells.layer.table, dict(cells.layer.image.live)
     store.full = True
     outcomes = cells.run("def f(x=n): return 2\ndel g\nBIG = 1\nAPI_KEY = 'abcd1234'")
     why = "No space left on device at /layer/x; mend that and run the cell again"
@@ -121,7 +121,7 @@ def test_a_store_that_fails_leaves_everything_as_it_was_and_says_what_to_do() ->
         f"not BIG: {why}",
         "not API_KEY: looks like a secret",
     ]
-    assert cells.layer._table is table
+    assert cells.layer.table is table
     assert cells.layer.image.live == live
     assert cells.files.keys() == {"functions/f/f.py", "functions/g/g.py"}
     assert isinstance(cells.events, Events)
@@ -281,7 +281,7 @@ def test_the_same_text_as_a_skipped_file_is_live_again_without_a_commit() -> Non
     before = cells.store.head()
     cells.run("gone = iter('ab')")
     cells.namespace["gone"] = 3
-    cells.layer.imports.note([])
+    cells.layer.variables.imports.note([])
     cells.run("gone = 3\ndef f(x=gone): pass")
     assert cells.names == {"f", "gone"}
     assert cells.layer.text("f") == "def f(x=gone): pass"
@@ -355,7 +355,7 @@ def test_threads_each_with_a_run_of_their_own_lose_nothing() -> None:
         thread.join()
     assert not failed
     assert cells.names == {f"f{number}_{each}" for number in range(8) for each in range(10)}
-    assert cells.files.keys() == {cells.layer._table.entries[Key(name)].path for name in cells.names}
+    assert cells.files.keys() == {cells.layer.table.entries[Key(name)].path for name in cells.names}
 
 
 def test_a_value_is_not_held_on_to() -> None:

@@ -1,0 +1,152 @@
+"""A run of statements of one cell: offered to the layer one by one as they complete, committed together.
+
+Owns what is decided and not yet written, and looks whether others moved the layer meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from .binding import bound_names, changed_in_place
+from .decide import decide
+from .definition import Definition
+from .errors import LayerError
+from .interrupts import interrupts_deferred
+from .outcome import Forgotten, Kept, NotKept, Outcome, Unchanged
+from .plan import Context, Table, apply, settled, with_rebound
+from .source import Statement, bound_targets
+
+if TYPE_CHECKING:
+    from .room import Layer
+
+
+class Run:
+    """Statements of one cell, offered one by one and committed together."""
+
+    def __init__(self, layer: Layer) -> None:
+        self._layer = layer
+        self._outcomes: list[Outcome] = []
+        self._edits: list[Kept | Forgotten] = []
+        self._ahead: Table | None = None  # the layer's table as it will be after the commit
+        self._looked = False  # whether it was asked since the last commit if others moved the layer
+
+    def offer(self, statement: Statement, *, forced: bool = False) -> None:
+        """Take in a statement that has just completed; nothing is written yet."""
+        layer = self._layer
+        names = bound_names([statement.node])
+        inside = changed_in_place(statement.node)
+        if not (names or inside or layer.variables.mentioned(statement)):
+            return  # most statements of most cells: they cost no more than this look
+        with layer.lock, interrupts_deferred():
+            names = layer.variables.see(statement, names)
+            self._decide(statement, forced, names)
+            for name in names:
+                layer.image.mark(name)
+            layer.variables.changed |= inside & self._kept.keys()
+            layer.variables.touch(statement, self._kept)
+
+    def keep(self, name: str) -> None:
+        """Keep `name` all the same, as `%keep` asks: what was refused, or a variable whose value can be written."""
+        layer = self._layer
+        with layer.lock, interrupts_deferred():
+            self._look()
+            kept = self._kept
+            origin = layer.view(layer.table.by_name).origin(name)
+            statement = layer.variables.setting(name, kept, origin)
+            if statement is None:
+                self._outcomes.append(Unchanged(kept[name]))
+                return
+            if isinstance(statement, NotKept):
+                self._outcomes.append(statement)
+                return
+            self._decide(statement, forced=True)
+
+    @property
+    def waits(self) -> bool:
+        """Whether there is something to write."""
+        return bool(self._edits)
+
+    def flush(self, context: Context) -> tuple[list[Outcome], list[str]]:
+        """Commit what was offered since the last flush: its outcomes, and sentences to warn with.
+
+        A commit that fails makes each definition a `NotKept`; nothing of it is written then.
+        """
+        outcomes, ahead = self._outcomes, self._ahead
+        self._outcomes, self._edits, self._ahead, self._looked = [], [], None, False
+        if ahead is None:
+            return outcomes, []
+        outcomes = [settled(outcome, ahead) for outcome in outcomes]
+        edits = [outcome for outcome in outcomes if isinstance(outcome, Kept | Forgotten)]
+        try:
+            warnings = self._layer.commit(edits, context)
+        except LayerError as fault:
+            failed = [_failed(outcome, fault) if outcome in edits else outcome for outcome in outcomes]
+            return failed, []
+        return outcomes, warnings
+
+    @property
+    def _kept(self) -> Mapping[str, Definition]:
+        return self._ahead.by_name if self._ahead else self._layer.table.by_name
+
+    def _decide(self, statement: Statement, forced: bool, bound: Iterable[str] = ()) -> None:
+        layer = self._layer
+        outcomes = decide(statement, layer.view(self._kept, bound), forced=forced)
+        if any(isinstance(outcome, Kept | Unchanged | Forgotten) for outcome in outcomes):
+            try:
+                if self._look(outcomes):
+                    outcomes = decide(statement, layer.view(self._kept, bound), forced=forced)
+            except LayerError as fault:
+                outcomes = tuple(_failed(outcome, fault) for outcome in outcomes)
+        for outcome in outcomes:
+            self._take(self._told_of_others(outcome), statement)
+
+    def _told_of_others(self, outcome: Outcome) -> Outcome:
+        """`outcome`, which says so where it takes the place of a text that this kernel neither wrote nor loaded."""
+        if not isinstance(outcome, Kept):
+            return outcome
+        key, table, live = outcome.definition.key, self._layer.table, self._layer.image.live
+        there = table.giver(key)
+        if there is None or (key in live and live[key].text == there.definition.text):
+            return outcome
+        if there.path in {skipped.path for skipped in self._layer.report.skipped}:
+            return outcome
+        return replace(
+            outcome, warnings=(*outcome.warnings, f"the layer had another {key}, which is not of this kernel")
+        )
+
+    def _look(self, outcomes: Iterable[Outcome] = ()) -> bool:
+        """Whether others changed what `outcomes` were decided on; then it has been read anew."""
+        layer = self._layer
+        moved = not self._looked and layer.has_moved()
+        self._looked = True
+        made = [outcome.definition for outcome in outcomes if isinstance(outcome, Kept | Unchanged)]
+        if moved or any(map(layer.has_changed, made)):
+            layer.reread()
+            if self._ahead is not None:
+                self._ahead = layer.table.copy()
+                for edit in self._edits:
+                    apply(edit, self._ahead)
+            return True
+        return False
+
+    def _take(self, outcome: Outcome, statement: Statement) -> None:
+        if isinstance(outcome, Kept):
+            outcome = with_rebound(outcome, self._ahead or self._layer.table)
+        self._outcomes.append(outcome)
+        if isinstance(outcome, NotKept):
+            for name in bound_targets(statement.node):
+                self._layer.variables.refused[name] = statement
+        elif isinstance(outcome, Kept | Forgotten):
+            self._edits.append(outcome)
+            self._ahead = self._ahead or self._layer.table.copy()
+            apply(outcome, self._ahead)
+
+
+def _failed(outcome: Outcome, fault: LayerError) -> Outcome:
+    if isinstance(outcome, Kept | Unchanged):
+        return NotKept(outcome.definition.key, str(fault))
+    if isinstance(outcome, Forgotten):
+        return NotKept(outcome.name, f"still in the layer: {fault}")
+    return outcome
