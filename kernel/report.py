@@ -105,7 +105,9 @@ def _problem(outcome: Outcome, repeat: bool) -> str | None:
         case NotKept(name, reason, forceable):
             one = name.partition(",")[0]
             if reason.startswith(_SECRET):
-                return f"[layer: {name} {reason}; not kept; %keep {one} commits it to git all the same]"
+                what, *rest = reason.split("; ", 1)
+                told = "; ".join([f"{name} {what}", "not kept", *rest, f"%keep {one} commits it to git all the same"])
+                return f"[layer: {told}]"
             return f"[layer: {name} not kept; {reason}{f'; %keep {one} keeps it' if forceable else ''}]"
         case Forgotten(name, reason) if reason:
             return f"[layer: forgot {name}; {reason}]"

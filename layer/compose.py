@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterable, Iterator
+import copy
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from .definition import Definition, Key, Kind
@@ -45,6 +46,10 @@ class Composer:
         if known is not None and _is_same(known, made) and not self._pulled and not newer:
             return Unchanged(made, self._variables(made.needs))
         pulled = tuple(self._pulled.values())
+        if pulled and not self._forced:
+            whole = _with_values(statement.node, self._pulled)
+            if found := suspect(ast.unparse(whole), whole):
+                return _looks_secret(name, found)
         needs = self._variables(name for definition in (made, *pulled) for name in definition.needs)
         warnings = [said for new in (*pulled, made) for said in self._made_with_the_earlier(new, name)]
         warnings += [f"{other.key} is what {name} reads now" for other in newer]
@@ -78,8 +83,7 @@ class Composer:
         if not self._is_encodable(statement.text):
             return NotKept(name, "it has lone surrogates, which no UTF-8 file can hold; write them as escapes")
         if not self._forced and (found := suspect(statement.text, statement.node)):
-            why = "looks like a secret" if found == name else f"holds what looks like a secret ({found})"
-            return NotKept(name, why, forceable=True)
+            return _looks_secret(name, found)
         return None
 
     @staticmethod
@@ -194,6 +198,23 @@ class Composer:
                 yield f"{other.key} was made with the earlier {made.key}; after a restart it is made with the new one"
             elif namespace.get(other.key) is not namespace.get(made.key):
                 yield f"{other.key} still is the earlier {made.key}; after a restart it is the new one"
+
+
+def _looks_secret(name: str, found: str) -> NotKept:
+    why = "looks like a secret" if found == name else f"holds what looks like a secret ({found})"
+    return NotKept(name, why, forceable=True)
+
+
+def _with_values(node: ast.stmt, pulled: Mapping[str, Definition]) -> ast.AST:
+    """`node` with the values of what is pulled in put where their names stand: `p = "…"` under `PASSWORD = p` tells."""
+
+    class Put(ast.NodeTransformer):
+        def visit_Name(self, name: ast.Name) -> ast.AST:
+            value = getattr(defining_statement(pulled[name.id].text), "value", None) if name.id in pulled else None
+            return name if value is None else value
+
+    whole: ast.AST = Put().visit(copy.deepcopy(node))
+    return whole
 
 
 def _is_annotated(node: ast.stmt) -> bool:

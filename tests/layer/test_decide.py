@@ -359,6 +359,11 @@ ROWS: dict[str, tuple[list[str], list[str]]] = {
         ["not f: it needs password to load"],
     ),
     "secret in a plain variable": (["password = 'hunter22'"], []),
+    "secret by another name": (["p = 'hunter22secret'", "PASSWORD = p"], ["not PASSWORD: looks like a secret"]),
+    "secret by another name in a default": (
+        ["p = 'hunter22secret'", "def f(password=p): pass"],
+        ["not f: holds what looks like a secret (password)"],
+    ),
     "function that another uses": (
         ["def h(): pass\ndef f(): return h()", "del h"],
         ["keep h", "keep f", "forget h: f uses it, and will not load without it"],
