@@ -12,83 +12,13 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
+from . import telling
 from .tree import walk
-
-_TOKENS = re.compile(
-    r"""
-    \bsk-(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{16,}          # OpenAI, Anthropic; without a digit it is a CSS class
-    | \b(?:AKIA|ASIA)[0-9A-Z]{16}\b                      # AWS access key id
-    | \bgh[pousr]_[A-Za-z0-9]{20,} | \bgithub_pat_[A-Za-z0-9_]{20,}
-    | \bglpat-[A-Za-z0-9_-]{16,}                         # GitLab
-    | \bxox[abeoprs]-[A-Za-z0-9-]{10,}                   # Slack
-    | \bAIza[0-9A-Za-z_-]{30,}                           # Google
-    | \bhf_[A-Za-z0-9]{20,}                              # Hugging Face
-    | \bnpm_[A-Za-z0-9]{30,} | \bpypi-[A-Za-z0-9_-]{30,}
-    | \b[sr]k_live_[A-Za-z0-9]{16,}                      # Stripe
-    | \bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}       # SendGrid
-    | \beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.   # JSON web token
-    | -----BEGIN\ (?:[A-Z]+\ )*PRIVATE\ KEY
-    # user:password@host in a URL, unless it only says so
-    | \b[a-z][a-z0-9+]*://[^\s:/@'"{}<>]+:(?!(?:pass|passwd|password|pwd|secret|token|x+|\*+|\.+)@)[^\s/@'"{}<>]+@
-    """,
-    re.VERBOSE,
-)
-# One of these is in every token; looking for them first takes a hundredth of the time.
-_MARKS = (
-    "sk- AKIA ASIA ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- xox AIza hf_ npm_ pypi- k_live_ SG. eyJ :// PRIVATE"
-).split()
-# No name tells and no text says a secret without one of these; most definitions have none, and need no second look.
-_WORDS = "passw passp pwd secret token credential auth bearer curl".split()
-_PARTS = re.compile(r"[a-z0-9_-]keys?(?![a-z])|[a-z0-9_\"']pass|pass(?!\s*(?:\Z|\n))")  # no keyword, and no statement
-_END = r"(?:_?(?:value|str|text|\d+))?$"
-_TELLING = re.compile(
-    r"(?:^|_)(?:passwords?|passwd|passphrase|pwd|secrets?|token|bearer|api_?keys?|access_?key|secret_?key|auth_?key"
-    r"|private_?key|client_?secret|credentials?|authorization|secret_[a-z0-9_]*key"
-    r"|(?:db|database|sql|mysql|pg|postgres|redis|mongo|user|admin|root|login|smtp|imap|e?mail|ftp|ssh|proxy)_?pass"
-    r"|(?:openai|anthropic|aws|azure|google|gcp|gemini|mistral|cohere|groq|stripe|github|sendgrid|twilio)_?key)" + _END
-)
-_HINTING = re.compile(r"(?:^|_)(?:tokens|pass|auth|(?<=_)keys?)" + _END)
-_PLAIN_KEY = re.compile(
-    r"(?:^|_)(?:sort|primary|foreign|partition|public|unique|dict|json|map|cache|hash|index|group|order|range|lookup"
-    r"|join|row|col|column|item|file|object|data|model|layer|metric|feature|label|target|hot|state)_keys?" + _END
-)
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_PLACEHOLDER = re.compile(
-    r"[<{\[].*[>}\]]|\$\w+|your[-_ ].*|x+|change-?me|none|null|todo|true|false", re.IGNORECASE | re.DOTALL
-)
-_MIXED = re.compile(r"(?=[0-9]*[A-Za-z])(?=[A-Za-z]*[0-9])[A-Za-z0-9]{8}")
-_NO_SECRET = re.compile(r"[\s\\{}<>()\[\]%]|/.*\.|\.\w{1,4}$")  # prose, patterns, paths
-
-# Calls that give back what they are given first, in other clothes or a box.
-_PASSING = frozenset(
-    "str bytes bytearray fromhex unhexlify b64decode urlsafe_b64decode list tuple set frozenset sorted reversed iter "
-    "SecretStr SecretBytes Secret field Field".split()
-)
-# Calls whose text is a name, a question, a path or an encoding.
-_ASKING = re.compile(
-    r"get|read|load|fetch|find|lookup|open|ask|prompt|input|(?:pop|path|encode|decode)$", re.IGNORECASE
-)
-_SETTING = frozenset("setdefault putenv setenv setattr __setitem__ add_argument add_option option".split())
 
 _NAMING = frozenset(
     {ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.AugAssign, ast.keyword, ast.Dict, ast.arguments, ast.Compare}
     | {ast.Tuple, ast.Call}
 )
-
-_COMMENT = re.compile(r"#[^\n]*")
-# `name = value` and `name: value` as prose, commented code, shell and HTTP have them; possessive, to stay linear.
-_SAID = re.compile(
-    r"""
-    (?<![\w-])(?P<flag>--?)?(?P<name>[A-Za-z_][\w-]*+)["'\]]*+
-    (?P<sign> [ \t]*+ (?: :[ ]*[\w.\[\]|]+[ ]*=(?!=) | =(?!=) | : ) [ \t]*+ | (?(flag)[ ]+|(?!)) )
-    (?= (?P<lead>[\w.]{0,60}[(\[]{0,4})["'](?P<quoted>[^"'\n]{1,200}) | (?P<bare>[^\s"'`,;)\]}&|]{1,200}) )
-    """,
-    re.VERBOSE,
-)
-_HEADER = re.compile(
-    r"(?P<known>authorization\W{1,6})?\b(?:bearer|basic|token)[ ]+(?P<said>[\w+/=.~-]{4,})", re.IGNORECASE
-)
-_CURL_USER = re.compile(r"\bcurl\b.*?\s(?:-u|--user)[ =]*[\"']?[^\s:\"'$]+:(?P<said>[^\s\"'$]{4,})")
 
 
 def suspect(text: str, node: ast.AST) -> str | None:
@@ -103,7 +33,7 @@ def suspect(text: str, node: ast.AST) -> str | None:
                 said = part.value if isinstance(part.value, str) else part.value.decode("latin-1")
                 if found := _told(said, is_code=False):
                     return found
-        for comment in _COMMENT.findall(text):
+        for comment in telling.COMMENT.findall(text):
             if found := _told(comment, is_code=True):
                 return found
     return "a token" if has_token(text) else None
@@ -116,31 +46,31 @@ def says_secret(text: str) -> bool:
 
 def has_token(text: str) -> bool:
     """Whether `text` holds something of the form of a known kind of token."""
-    return any(mark in text for mark in _MARKS) and _TOKENS.search(text) is not None
+    return any(mark in text for mark in telling.MARKS) and telling.TOKENS.search(text) is not None
 
 
 @lru_cache(maxsize=1024)
 def is_telling(name: str) -> bool:
     """Whether a literal under `name` is one not to write down: `db_password`, `apiKey`, `X-Auth-Token`."""
-    return _TELLING.search(_snake(name)) is not None
+    return telling.TELLING.search(_snake(name)) is not None
 
 
 @lru_cache(maxsize=1024)
 def _is_hinting(name: str) -> bool:
     """Whether what looks like a secret under `name` is one: `TOKENS`, `MAPS_KEY`, but no `sort_key`."""
     snake = _snake(name)
-    return _HINTING.search(snake) is not None and not _PLAIN_KEY.search(snake)
+    return telling.HINTING.search(snake) is not None and not telling.PLAIN_KEY.search(snake)
 
 
 def _has_word(text: str) -> bool:
     lower = text.lower()
-    return any(word in lower for word in _WORDS) or (
-        ("pass" in lower or "key" in lower) and _PARTS.search(lower) is not None
+    return any(word in lower for word in telling.WORDS) or (
+        ("pass" in lower or "key" in lower) and telling.PARTS.search(lower) is not None
     )
 
 
 def _snake(name: str) -> str:
-    return _HUMP.sub("_", name).replace("-", "_").lower()
+    return telling.HUMP.sub("_", name).replace("-", "_").lower()
 
 
 def _holds(name: str, value: ast.expr | None, sure: bool) -> bool:
@@ -158,24 +88,24 @@ def _told(text: str, *, is_code: bool) -> str | None:
     """The name under which a comment or a string says a secret: `# password = "…"`, `curl -H "Authorization: …"`."""
     if not _has_word(text):
         return None
-    for match in _SAID.finditer(text):
+    for match in telling.SAID.finditer(text):
         name = match["name"]
-        telling = is_telling(name)
-        if (telling or _is_hinting(name)) and _is_told(match, name, telling, is_code):
+        tells = is_telling(name)
+        if (tells or _is_hinting(name)) and _is_told(match, name, tells, is_code):
             return name
-    for header in _HEADER.finditer(text):
+    for header in telling.HEADER.finditer(text):
         said = header["said"]
         if header["known"]:
             if _could_be_secret("authorization", said) and not (_is_word(said) or said.lower().startswith("auth")):
                 return "Authorization"
         elif _looks_secret(said):
             return "Authorization"
-    if "curl" in text and (given := _CURL_USER.search(text)) and not _is_word(given["said"]):
+    if "curl" in text and (given := telling.CURL_USER.search(text)) and not _is_word(given["said"]):
         return "curl"
     return None
 
 
-def _is_told(match: re.Match[str], name: str, telling: bool, is_code: bool) -> bool:
+def _is_told(match: re.Match[str], name: str, tells: bool, is_code: bool) -> bool:
     lead, quoted, bare = match["lead"] or "", match["quoted"], match["bare"]
     said = quoted or bare
     if _is_word(said) or not _could_be_secret(name, said):
@@ -183,12 +113,12 @@ def _is_told(match: re.Match[str], name: str, telling: bool, is_code: bool) -> b
     called = lead.rstrip("([").rpartition(".")[2]
     if quoted:
         # `os.environ["X"]`, `getpass("X")`: names and questions; `b"x"` and `str("x")` are the text itself.
-        if (lead.endswith("[") and called) or ("(" in lead and _ASKING.match(called)):
+        if (lead.endswith("[") and called) or ("(" in lead and telling.ASKING.match(called)):
             return False
-        if telling and is_code and ("(" not in lead or called in _PASSING):
+        if tells and is_code and ("(" not in lead or called in telling.PASSING):
             return True
-    elif telling and name.isupper() and match["sign"] == "=":
-        return not _NO_SECRET.search(said)  # MY_TOKEN=abcdefgh, for a shell
+    elif tells and name.isupper() and match["sign"] == "=":
+        return not telling.NO_SECRET.search(said)  # MY_TOKEN=abcdefgh, for a shell
     return _looks_secret(said)
 
 
@@ -248,7 +178,7 @@ def _given(call: ast.Call) -> Iterator[tuple[str, ast.expr, bool]]:
                 name, _, given = line.replace("=", " ", 1).partition(" ")
                 yield name, ast.Constant(given.strip()), True
         return
-    sure = called in _SETTING
+    sure = called in telling.SETTING
     others += [keyword.value for keyword in call.keywords if keyword.arg == "default"]
     for value in others[-1:] if called in ("add_argument", "add_option", "option") else others[:1]:
         yield name, value, sure
@@ -330,11 +260,11 @@ def _of_call(call: ast.Call) -> Iterator[str]:
     for keyword in call.keywords:
         if keyword.arg in ("default", "default_factory"):
             yield from _literals(keyword.value)
-    if called in _PASSING:
+    if called in telling.PASSING:
         yield from _each(others[:1])
     elif called in ("get", "getenv", "getattr", "pop"):
         yield from filter(_looks_secret, _each(others[1:]))  # the default
-    elif _ASKING.match(called):
+    elif telling.ASKING.match(called):
         pass
     else:
         yield from filter(_looks_secret, _each((*others, *(keyword.value for keyword in call.keywords))))
@@ -362,11 +292,11 @@ def _each(values: Iterable[ast.expr | None]) -> Iterator[str]:
 def _could_be_secret(name: str, said: str) -> bool:
     """Whether the literal could be the secret itself: not empty, no placeholder as `<token>`, no name of itself."""
     letters = [c for c in said.lower() if c.isalnum()]
-    if len(said) < 4 or not letters or _PLACEHOLDER.fullmatch(said.strip()):
+    if len(said) < 4 or not letters or telling.PLACEHOLDER.fullmatch(said.strip()):
         return False
     return letters != [c for c in name.lower() if c.isalnum()]
 
 
 def _looks_secret(said: str) -> bool:
     """Whether the text looks like a secret wherever it stands: letters and digits mixed, no prose, no path."""
-    return _MIXED.search(said) is not None and not _NO_SECRET.search(said)
+    return telling.MIXED.search(said) is not None and not telling.NO_SECRET.search(said)

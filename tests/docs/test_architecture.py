@@ -16,7 +16,7 @@ ROOMS = ("perdure", "kernel", "kernel/upstream", "layer", "client")
 
 PURE = """
     binding compose decide definition dependents fileformat imports known naming order outcome plan purity reread
-    running scope secret source view
+    running scope secret source telling view
 """.split()
 
 

@@ -28,7 +28,7 @@ from perdure.layer.session import session_id
 from .failing_disk import FailingDisk
 
 HOMES = Homes(data=Path("/home/ada/data"), state=Path("/home/ada/state"), cache=Path("/home/ada/cache"))
-CWD = Path("/work")
+CWD = Path("/elsewhere")
 
 
 def chosen(environment: str | None, config: str | None) -> Place:
@@ -52,9 +52,9 @@ def test_the_personal_name_is_asked_for_the_personal_layer_only() -> None:
 @pytest.mark.parametrize(
     ("text", "path", "name"),
     [
-        ("kit", "/work/kit", "kit"),
-        ("./kit/", "/work/kit", "kit"),
-        (".", "/work", "work"),
+        ("kit", "/elsewhere/kit", "kit"),
+        ("./kit/", "/elsewhere/kit", "kit"),
+        (".", "/elsewhere", "elsewhere"),
         ("/x/y/..", "/x/y/..", "x"),
         ("~/kit", "/home/eve/kit", "kit"),
         ("/x/layer_Ada", "/x/layer_Ada", "ada"),

@@ -1,0 +1,74 @@
+"""What gives a secret away: forms of known tokens, telling names, and how text puts values under them. Data."""
+
+from __future__ import annotations
+
+import re
+
+TOKENS = re.compile(
+    r"""
+    \bsk-(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{16,}          # OpenAI, Anthropic; without a digit it is a CSS class
+    | \b(?:AKIA|ASIA)[0-9A-Z]{16}\b                      # AWS access key id
+    | \bgh[pousr]_[A-Za-z0-9]{20,} | \bgithub_pat_[A-Za-z0-9_]{20,}
+    | \bglpat-[A-Za-z0-9_-]{16,}                         # GitLab
+    | \bxox[abeoprs]-[A-Za-z0-9-]{10,}                   # Slack
+    | \bAIza[0-9A-Za-z_-]{30,}                           # Google
+    | \bhf_[A-Za-z0-9]{20,}                              # Hugging Face
+    | \bnpm_[A-Za-z0-9]{30,} | \bpypi-[A-Za-z0-9_-]{30,}
+    | \b[sr]k_live_[A-Za-z0-9]{16,}                      # Stripe
+    | \bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}       # SendGrid
+    | \beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.   # JSON web token
+    | -----BEGIN\ (?:[A-Z]+\ )*PRIVATE\ KEY
+    # user:password@host in a URL, unless it only says so
+    | \b[a-z][a-z0-9+]*://[^\s:/@'"{}<>]+:(?!(?:pass|passwd|password|pwd|secret|token|x+|\*+|\.+)@)[^\s/@'"{}<>]+@
+    """,
+    re.VERBOSE,
+)
+# One of these is in every token; looking for them first takes a hundredth of the time.
+MARKS = (
+    "sk- AKIA ASIA ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- xox AIza hf_ npm_ pypi- k_live_ SG. eyJ :// PRIVATE"
+).split()
+# No name tells and no text says a secret without one of these; most definitions have none, and need no second look.
+WORDS = "passw passp pwd secret token credential auth bearer curl".split()
+PARTS = re.compile(r"[a-z0-9_-]keys?(?![a-z])|[a-z0-9_\"']pass|pass(?!\s*(?:\Z|\n))")  # no keyword, and no statement
+END = r"(?:_?(?:value|str|text|\d+))?$"
+TELLING = re.compile(
+    r"(?:^|_)(?:passwords?|passwd|passphrase|pwd|secrets?|token|bearer|api_?keys?|access_?key|secret_?key|auth_?key"
+    r"|private_?key|client_?secret|credentials?|authorization|secret_[a-z0-9_]*key"
+    r"|(?:db|database|sql|mysql|pg|postgres|redis|mongo|user|admin|root|login|smtp|imap|e?mail|ftp|ssh|proxy)_?pass"
+    r"|(?:openai|anthropic|aws|azure|google|gcp|gemini|mistral|cohere|groq|stripe|github|sendgrid|twilio)_?key)" + END
+)
+HINTING = re.compile(r"(?:^|_)(?:tokens|pass|auth|(?<=_)keys?)" + END)
+PLAIN_KEY = re.compile(
+    r"(?:^|_)(?:sort|primary|foreign|partition|public|unique|dict|json|map|cache|hash|index|group|order|range|lookup"
+    r"|join|row|col|column|item|file|object|data|model|layer|metric|feature|label|target|hot|state)_keys?" + END
+)
+HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+PLACEHOLDER = re.compile(
+    r"[<{\[].*[>}\]]|\$\w+|your[-_ ].*|x+|change-?me|none|null|todo|true|false", re.IGNORECASE | re.DOTALL
+)
+MIXED = re.compile(r"(?=[0-9]*[A-Za-z])(?=[A-Za-z]*[0-9])[A-Za-z0-9]{8}")
+NO_SECRET = re.compile(r"[\s\\{}<>()\[\]%]|/.*\.|\.\w{1,4}$")  # prose, patterns, paths
+
+# Calls that give back what they are given first, in other clothes or a box.
+PASSING = frozenset(
+    "str bytes bytearray fromhex unhexlify b64decode urlsafe_b64decode list tuple set frozenset sorted reversed iter "
+    "SecretStr SecretBytes Secret field Field".split()
+)
+# Calls whose text is a name, a question, a path or an encoding.
+ASKING = re.compile(r"get|read|load|fetch|find|lookup|open|ask|prompt|input|(?:pop|path|encode|decode)$", re.IGNORECASE)
+SETTING = frozenset("setdefault putenv setenv setattr __setitem__ add_argument add_option option".split())
+
+COMMENT = re.compile(r"#[^\n]*")
+# `name = value` and `name: value` as prose, commented code, shell and HTTP have them; possessive, to stay linear.
+SAID = re.compile(
+    r"""
+    (?<![\w-])(?P<flag>--?)?(?P<name>[A-Za-z_][\w-]*+)["'\]]*+
+    (?P<sign> [ \t]*+ (?: :[ ]*[\w.\[\]|]+[ ]*=(?!=) | =(?!=) | : ) [ \t]*+ | (?(flag)[ ]+|(?!)) )
+    (?= (?P<lead>[\w.]{0,60}[(\[]{0,4})["'](?P<quoted>[^"'\n]{1,200}) | (?P<bare>[^\s"'`,;)\]}&|]{1,200}) )
+    """,
+    re.VERBOSE,
+)
+HEADER = re.compile(
+    r"(?P<known>authorization\W{1,6})?\b(?:bearer|basic|token)[ ]+(?P<said>[\w+/=.~-]{4,})", re.IGNORECASE
+)
+CURL_USER = re.compile(r"\bcurl\b.*?\s(?:-u|--user)[ =]*[\"']?[^\s:\"'$]+:(?P<said>[^\s\"'$]{4,})")
