@@ -311,7 +311,9 @@ def test_what_set_name_needs_comes_first_or_is_tried_again() -> None:
     booted = Booted({**files, "values/l/LOG.py": "LOG = []\n"})
     assert booted.loaded == ["Desc", "LOG", "User"]
     files["classes/d/Desc.py"] = "# perdure: needs LOG\n" + str(files["classes/d/Desc.py"])
-    assert Booted(files).skipped == {"classes/u/User.py": "it raised NameError: name 'LOG' is not defined"}
+    # The wrapped exception of 3.11 does not know the line of the class.
+    (reason,) = Booted(files).skipped.values()
+    assert reason.removesuffix(" at line 1") == "it raised NameError: name 'LOG' is not defined"
 
 
 def test_output_of_loading_is_captured() -> None:
