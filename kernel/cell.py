@@ -87,12 +87,15 @@ class Cell:
     def _flush(self) -> list[Outcome]:
         """Commit what waits, report it, and give back its outcomes."""
         made: list[Outcome] = []
+        if self._run is None or self._run.is_empty:
+            return made  # as with most cells, which wait for nothing here
 
         def flush(run: Run) -> None:
-            outcomes, faults = run.flush(self._context)
-            made.extend(outcomes)
-            self.report.outcomes += outcomes
-            self.report.faults += faults
+            with interrupts_deferred():  # an interrupt comes through when what was done is reported too
+                outcomes, faults = run.flush(self._context)
+                made.extend(outcomes)
+                self.report.outcomes += outcomes
+                self.report.faults += faults
 
         self._guarded(flush, tuple)
         return made
@@ -101,8 +104,7 @@ class Cell:
         """A mistake of ours costs the user a notice, not the cell. `about` gives the names that it would be about."""
         assert self._run is not None
         try:
-            with interrupts_deferred():  # an interrupt comes through when what was done is reported too
-                act(self._run)
+            act(self._run)
         except Exception as error:
             names = about()
             _log.exception("perdure could not keep %s", ", ".join(names) or "what this cell defined")

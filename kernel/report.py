@@ -28,7 +28,7 @@ class Report:
 
     def lines(self, notices: Notices) -> list[str]:
         """The notices to show."""
-        if notices is Notices.NONE:
+        if notices is Notices.NONE or not (self.outcomes or self.told or self.faults or self.failed_form):
             return []
         everything = notices is Notices.ALL
         lines = [*_successes(self.outcomes if everything else self.asked), *self.told]

@@ -64,6 +64,11 @@ class Run:
             self._decide(statement, forced=True)
 
     @property
+    def is_empty(self) -> bool:
+        """Whether nothing came of what was offered."""
+        return not self._outcomes
+
+    @property
     def waits(self) -> bool:
         """Whether there is something to write."""
         return bool(self._edits)

@@ -22,7 +22,7 @@ CODE = "area = 3\n"
 class Mistaken:
     """A run in which everything goes wrong that can."""
 
-    waits = True
+    waits, is_empty = True, False
 
     def offer(self, *_: object) -> None:
         raise ZeroDivisionError("offering")
