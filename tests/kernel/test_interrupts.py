@@ -22,12 +22,3 @@ def test_between_two_statements_it_ends_the_cell_and_what_was_not_kept_is_said(k
     assert "KeyboardInterrupt" in answer.error
     assert answer.stdout == ""
     assert [told["name"] for told in answer.perdure["not_kept"]] == ["waits"]
-
-
-def test_many_interrupts_at_any_time_leave_a_reply_each(kernel: Kernel) -> None:
-    for number in range(20):
-        request = kernel.send(f"def often_{number}(): pass")
-        kernel.interrupt()
-        assert kernel.finish(request).status in ("ok", "error")
-    assert kernel.run("1 + 1").value == "2"
-    assert kernel.home.status() == ""
