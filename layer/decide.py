@@ -14,7 +14,7 @@ from types import BuiltinFunctionType, FunctionType, GenericAlias, MethodType, U
 from .binding import changed_in_place
 from .compose import Composer, defining_statement
 from .definition import Kind
-from .fileformat import kind_of
+from .given import kind_of
 from .known import TYPE_MAKERS
 from .outcome import Forgotten, Hidden, NotKept, Outcome
 from .purity import import_path, why_impure

@@ -1,7 +1,7 @@
 """`Definition` ↔ the text of its file (DESIGN §4). Pure: bytes in, facts out.
 
 A file reads as what a person would write: needed imports, then the definition. One optional first line carries what
-the text cannot: `# perdure: needs df, model; after grow; name A, B`.
+the text cannot: `# perdure: needs df, model; overrides sha256:ab12…; after grow; name A, B`.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from .binding import bound_names
 from .definition import Definition, Key, Kind, RelPath
 from .errors import UnreadableFile
-from .source import Source, bound_targets, parse
+from .given import given_by_all, kind_of_all, owner_of
+from .source import Source, parse
 
 HEADER = "# perdure:"
-_FIELDS = ("needs", "after", "name")
+_FIELDS = ("needs", "overrides", "after", "name")
+_DIGEST = "sha256:"
 # What `tokenize.open`, and so `linecache`, takes for the encoding of a file in its first two lines (PEP 263).
 _COOKIE = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*[-\w.]+")
 _CONFLICT = re.compile(r"^(<<<<<<< |>>>>>>> |\|\|\|\|\|\|\| |=======$)", re.MULTILINE)
@@ -73,9 +75,9 @@ def read_file(path: RelPath, data: bytes) -> File:
     key, kind, names = _identity(path, body)
     fields = header or {}
     if given := fields.get("name", ()):
-        if strange := sorted(set(given) - bound_names(body)):
+        if strange := sorted({name for name in given if not owner_of(name)} - bound_names(body)):
             raise UnreadableFile(path, 1, f"its first line names {strange[0]}, which it does not define")
-        key = Key(given[0])
+        key, kind = Key(given[0]), kind_of_all(body, given)
     definition = Definition(
         key=key,
         kind=kind,
@@ -84,6 +86,7 @@ def read_file(path: RelPath, data: bytes) -> File:
         needs=fields.get("needs", ()),
         after=tuple(Key(name) for name in fields.get("after", ())),
         names=given or (names if len(names) > 1 else ()),
+        overrides=next((d.removeprefix(_DIGEST) for d in fields.get("overrides", ()) if d.startswith(_DIGEST)), ""),
     )
     return File(definition, text, tree)
 
@@ -111,14 +114,11 @@ def _not_python(path: RelPath, text: str, error: BaseException) -> UnreadableFil
 
 
 def _header(definition: Definition) -> str:
-    given = definition.names if definition.names and not _told_by_text(definition) else ()
-    fields = zip(_FIELDS, (definition.needs, definition.after, given), strict=True)
+    given = () if given_by_all(parse(definition.text).body) == definition.gives else definition.gives
+    overrides = (f"{_DIGEST}{definition.overrides}",) if definition.overrides else ()
+    fields = zip(_FIELDS, (definition.needs, overrides, definition.after, given), strict=True)
     said = "; ".join(f"{field} {', '.join(values)}" for field, values in fields if values)
     return f" {said}" if said else ""
-
-
-def _told_by_text(definition: Definition) -> bool:
-    return bound_targets(parse(definition.text).body[-1]) == definition.names
 
 
 def _read_header(text: str) -> dict[str, tuple[str, ...]] | None:
@@ -152,14 +152,6 @@ def _first_line_of_text(source: Source, has_header: bool, imports: list[ast.stmt
 
 
 def _identity(path: RelPath, body: list[ast.stmt]) -> tuple[Key, Kind, tuple[str, ...]]:
-    for node in reversed(body):
-        if names := bound_targets(node):
-            return Key(names[0]), kind_of(node), names
+    if names := given_by_all(body):
+        return Key(names[0]), kind_of_all(body, names), names
     raise UnreadableFile(path, body[0].lineno, "it defines nothing")
-
-
-def kind_of(node: ast.stmt) -> Kind:
-    """The kind of what `node` defines."""
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        return Kind.FUNCTION
-    return Kind.CLASS if isinstance(node, ast.ClassDef) else Kind.VALUE

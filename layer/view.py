@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import TypeAlias
 
@@ -40,7 +40,7 @@ class Ambient:
 
 @dataclass(frozen=True, slots=True)
 class InLayer:
-    """A kept definition gives the name."""
+    """A definition of the layer or of a cells folder gives the name."""
 
     definition: Definition
 
@@ -77,6 +77,9 @@ class View:
     imports: ImportRecord
     modules: Mapping[str, ModuleType]
     ambient: Mapping[str, object]  # what the kernel itself put into the namespace
+    shipped: Mapping[str, Definition] = field(
+        default_factory=dict
+    )  # live ones of cells folders, by every name they give
     changed: frozenset[str] = frozenset()  # the kept names that the statement decided on bound to another object
 
     def origin(self, name: str, dotted: Iterable[str] = ()) -> Origin:
@@ -98,6 +101,8 @@ class View:
             return Imported(entries)
         if in_layer is not None:
             return InLayer(in_layer)
+        if name in self.shipped and plain is None:
+            return InLayer(self.shipped[name])
         if plain is None and name not in self.imports and (found := find(name, live, self.modules)):
             return Imported((found,))
         return Variable(plain.statement if plain is not None and _still_holds(plain, live) else None)

@@ -96,7 +96,7 @@ class Home:
 
     def files(self) -> dict[str, str]:
         """Every definition file, path → text."""
-        kinds = ("functions", "classes", "values")
+        kinds = ("functions", "classes", "values", "methods")
         found = (path for kind in kinds for path in (self.layer / kind).rglob("*.py"))
         return {path.relative_to(self.layer).as_posix(): path.read_bytes().decode() for path in sorted(found)}
 

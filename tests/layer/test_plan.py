@@ -48,10 +48,12 @@ class Tables(RuleBasedStateMachine):
     @rule(name=st.sampled_from(KEYS), body=st.sampled_from(["pass", "...", "1"]), kind=st.sampled_from(Kind))
     def put(self, name: str, body: str, kind: Kind) -> None:
         texts = {Kind.FUNCTION: f"def {name}(): {body}", Kind.CLASS: f"class {name}: {body}", Kind.VALUE: f"{name} = 1"}
+        key = f"{name}.m" if kind is Kind.METHOD else name
+        text = texts.get(kind, f"{key} = lambda self: {body if body != 'pass' else 0}")
         table = self.table.copy()
-        table.put(Definition(Key(name), kind, texts[kind]))
-        self.change(table, [Key(name)], [])
-        self.model[name] = texts[kind]
+        table.put(Definition(Key(key), kind, text))
+        self.change(table, [Key(key)], [])
+        self.model[key] = text
 
     @rule(names=st.lists(st.sampled_from(KEYS), min_size=2, max_size=3, unique=True))
     def put_several(self, names: list[str]) -> None:
