@@ -139,18 +139,24 @@ class Source:
 
 
 def bound_targets(node: ast.stmt) -> tuple[str, ...]:
-    """The names that `node`, a def, class or plain assignment, is there to define; none for any other statement."""
+    """The names that `node`, a def, class, assignment or bare walrus, is there to define; none for any other."""
     match node:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             return (name,)
         case ast.Assign(targets=targets):
             return tuple(dict.fromkeys(name for target in targets for name in _target_names(target)))
-        case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr()):
+        case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr()) | ast.Expr(ast.NamedExpr(ast.Name(id=name))):
             return (name,)
     # `type X = …` is a node of 3.12 and later.
     if type(node).__name__ == "TypeAlias":
         return (node.name.id,)  # type: ignore[attr-defined]
     return ()
+
+
+def assigned(node: ast.stmt) -> ast.expr | None:
+    """What `node`, if it is an assignment to be kept, sets its names to; `(X := 1)` is one too."""
+    value: ast.expr | None = getattr(node, "value", None)
+    return value.value if isinstance(value, ast.NamedExpr) and isinstance(node, ast.Expr) else value
 
 
 def deleted_names(node: ast.Delete) -> tuple[str, ...]:

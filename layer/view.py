@@ -12,7 +12,7 @@ from typing import TypeAlias
 from .definition import Definition, Kind
 from .dependents import callers, dependents
 from .imports import ImportEntry, ImportRecord, find
-from .source import Statement
+from .source import Statement, assigned
 
 _MISSING = object()
 ATOMS = (int, bool, float, complex, str, bytes, type(None))
@@ -153,7 +153,7 @@ def is_literal(node: ast.stmt) -> bool:
 
 
 def _literal(node: ast.stmt) -> object:
-    value = getattr(node, "value", None)
+    value = assigned(node)
     if not isinstance(value, ast.List | ast.Dict | ast.Set | ast.Tuple | ast.Constant | ast.UnaryOp):
         return _MISSING
     try:
