@@ -163,7 +163,7 @@ def test_leading_comment(cell: str, note: str) -> None:
         ("a: int", ""),
         ("a.b: int = 1", ""),
         ("a += 1", ""),
-        ("(a := 1)", ""),
+        ("(a := 1)", "a"),
         ("import a", ""),
         ("for a in b: pass", ""),
         pytest.param(
