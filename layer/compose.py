@@ -6,21 +6,33 @@ import ast
 import builtins
 import copy
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
+from dataclasses import replace
 
+from .attached import registration_types
 from .definition import Definition, Key, Kind
-from .dependents import overtaken
-from .imports import ImportEntry, statements
+from .dependents import in_circle, overtaken
+from .given import given_by
+from .imports import ImportEntry, extended, statements
 from .outcome import Kept, NotKept, Unchanged
 from .purity import why_impure
 from .running import Running
 from .scope import Reads, reads_of
 from .secret import suspect
-from .source import Statement, bound_targets, parse
+from .source import Statement, assigned, bound_targets
+from .stages import (
+    defining_statement,
+    has_part,
+    is_overload,
+    parts_of,
+    reads_itself,
+    until_part,
+    with_part,
+)
 from .tree import walk
-from .view import Imported, InLayer, Nowhere, Variable, View
+from .view import Imported, InLayer, Nowhere, Variable, View, value_of
 
 LARGEST = 1 << 20  # bytes of one definition's text
+_FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class Composer:
@@ -95,18 +107,17 @@ class Composer:
         return True
 
     def _make(self, statement: Statement, kind: Kind, names: tuple[str, ...]) -> Definition | NotKept:
-        reads = reads_of(statement.node, futures=statement.futures)
-        own = frozenset(names)
+        reads, own = self._reads(statement), frozenset(names)
         if reads.awaits:
             return NotKept(names[0], "it awaits as it loads, which no file can")
         if missing := self._missing(reads, own):
             return NotKept(names[0], f"it needs {', '.join(missing)} to load")
+        if (earlier := self._earlier(statement, names)) is not None:
+            return self._staged(earlier, statement, reads, own)
         carried = [*self._carried(reads, own)]
-        for name in sorted(reads.load & own):
-            known, imported = self._view.kept.get(name), self._view.imports.last(name)
-            if known is not None and known.text == statement.text:
-                return known  # the cell was run again
-            if known is not None or not (imported or hasattr(builtins, name)):
+        for name in sorted(reads.load & own - self._view.shipped.keys()):
+            imported = self._view.imports.last(name)
+            if name in self._view.kept or not (imported or hasattr(builtins, name)):
                 return NotKept(names[0], f"its load reads the earlier {name}, which it replaces")
             carried += imported  # `class Path(Path)`
         return Definition(
@@ -116,8 +127,43 @@ class Composer:
             imports=statements(carried, statement.futures if _is_annotated(statement.node) else ()),
             needs=self._needs(reads, own),
             after=self._after(names),
-            names=names if len(names) > 1 else (),
+            names=names if len(names) > 1 or given_by(statement.node) != names else (),
         )
+
+    def _reads(self, statement: Statement) -> Reads:
+        reads, node = reads_of(statement.node, futures=statement.futures), statement.node
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (types := registration_types(node)):
+            return replace(reads, load=reads.load | types & reads.annotation)
+        return reads
+
+    def _earlier(self, statement: Statement, names: tuple[str, ...]) -> Definition | None:
+        """The kept definition that `statement` is a stage of: it reads that as it loads, or adds to its overloads."""
+        name, node = names[0], statement.node
+        known = self._view.kept.get(name)
+        if known is None or known.gives != names:
+            return None
+        if reads_itself(node, name):
+            return known
+        path_of, last = self._view.import_path, parts_of(known.text)[-1].node
+        return known if isinstance(node, _FUNCTION) and is_overload(last, path_of) else None
+
+    def _staged(
+        self, known: Definition, statement: Statement, reads: Reads, own: frozenset[str]
+    ) -> Definition | NotKept:
+        """`known` with `statement` behind what it has already; a text that is there is not put twice."""
+        for name in sorted(reads.load - own):
+            if in_circle(name, known, self._view.kept):
+                return NotKept(known.key, f"it needs {name} to load, which itself needs {known.key}")
+        if not has_part(known.text, statement.text):
+            text = with_part(known.text, statement)
+        elif is_overload(statement.node, self._view.import_path):
+            text = until_part(known.text, statement.text)  # the overloads are run anew, from this one on
+        else:
+            text = known.text
+        futures = statement.futures if _is_annotated(statement.node) else ()
+        needs = {*known.needs, *self._needs(reads, own)}
+        imports = extended(known.imports, [*self._carried(reads, own)], futures)
+        return replace(known, text=text, imports=imports, needs=tuple(sorted(needs - self._pulled.keys())))
 
     def _carried(self, reads: Reads, own: frozenset[str]) -> Iterator[ImportEntry]:
         """The imports that the definition carries."""
@@ -170,7 +216,7 @@ class Composer:
         if not isinstance(origin, Variable) or origin.statement is None or name in self._pulling:
             return None
         statement = origin.statement
-        value = getattr(statement.node, "value", None)
+        value = assigned(statement.node)
         if value is None or bound_targets(statement.node) != (name,):
             return None
         self._pulling.add(name)
@@ -188,7 +234,7 @@ class Composer:
     def _made_with_the_earlier(self, made: Definition, but: str) -> Iterator[str]:
         """Warnings for kept definitions, `but` one, that hold on to what `made` replaces (DESIGN §3, `g = f`)."""
         known = self._view.kept.get(made.key)
-        if known is None or known.text == made.text:
+        if known is None or known.text == made.text or _adds(known, made):
             return
         namespace = self._view.namespace
         for other in self._view.dependents(made.key):
@@ -196,7 +242,7 @@ class Composer:
                 continue
             if other.text.partition("=")[2].strip() != made.key:
                 yield f"{other.key} was made with the earlier {made.key}; after a restart it is made with the new one"
-            elif namespace.get(other.key) is not namespace.get(made.key):
+            elif value_of(other.key, namespace) is not value_of(made.key, namespace):
                 yield f"{other.key} still is the earlier {made.key}; after a restart it is the new one"
 
 
@@ -210,7 +256,7 @@ def _with_values(node: ast.stmt, pulled: Mapping[str, Definition]) -> ast.AST:
 
     class Put(ast.NodeTransformer):
         def visit_Name(self, name: ast.Name) -> ast.AST:
-            value = getattr(defining_statement(pulled[name.id].text), "value", None) if name.id in pulled else None
+            value = assigned(defining_statement(pulled[name.id].text)) if name.id in pulled else None
             return name if value is None else value
 
     whole: ast.AST = Put().visit(copy.deepcopy(node))
@@ -234,7 +280,6 @@ def _is_same(known: Definition, made: Definition) -> bool:
     )
 
 
-@lru_cache(maxsize=256)
-def defining_statement(text: str) -> ast.stmt:
-    """The statement of a definition's text: the last one, where others lead to it."""
-    return parse(text).body[-1]
+def _adds(known: Definition, made: Definition) -> bool:
+    """Whether `made` is `known` and a statement that changes what is there, as `K.register(int)` does."""
+    return made.text.startswith(known.text) and isinstance(parts_of(made.text)[-1].node, ast.Expr)

@@ -8,26 +8,29 @@ from __future__ import annotations
 import ast
 import re
 import typing
+from collections.abc import Iterable
 from dataclasses import replace
 from types import BuiltinFunctionType, FunctionType, GenericAlias, MethodType, UnionType
 
+from .attached import kept_class, put_on, registered, registering, remembers
 from .binding import changed_in_place
-from .compose import Composer, defining_statement
+from .callables import makers, makes_function, makes_method
+from .compose import Composer
 from .definition import Kind
-from .given import kind_of
+from .given import kind_of, method_key, owner_of
 from .known import TYPE_MAKERS
 from .outcome import Forgotten, Hidden, NotKept, Outcome
 from .purity import import_path, why_impure
 from .scope import reads_of
-from .source import Statement, bound_targets, deleted_names, dotted
+from .source import Statement, assigned, bound_targets, deleted_attributes, deleted_names, dotted
+from .stages import defining_statement
 from .tree import walk
-from .view import Ambient, Imported, InLayer, View, gives_again, is_literal
+from .view import Ambient, Imported, InLayer, View, gives_again, is_literal, value_of
 
 _OUTPUT_NAMES = re.compile(r"_+\d*$|_i+$|_i\d+$|_oh$|_ih$|_dh$")
 _FINAL = frozenset({"typing.Final", "typing_extensions.Final"})
 _TYPE_ALIAS = frozenset({"typing.TypeAlias", "typing_extensions.TypeAlias"})
 _CALLABLES = (FunctionType, BuiltinFunctionType, MethodType)
-_HAS_STILL = "which the layer has still"
 _HAS_EARLIER = "the layer still has the earlier"
 _PLAIN_NOW = "it is a plain variable now"
 _SET_IN_BLOCK = "it was set in a block"
@@ -56,7 +59,7 @@ def _beside_the_earlier(outcomes: tuple[Outcome, ...], statement: Statement, vie
         return outcomes
     return tuple(
         replace(o, reason=f"{o.reason}; {_HAS_EARLIER} {'one' if ',' not in o.name else 'ones'}")
-        if isinstance(o, NotKept) and not o.reason.endswith(_HAS_STILL)
+        if isinstance(o, NotKept)
         else o
         for o in outcomes
     )
@@ -78,18 +81,64 @@ def _changed_in_place(node: ast.stmt, view: View) -> tuple[Outcome, ...]:
 
 def _decided(statement: Statement, view: View, forced: bool) -> tuple[Outcome, ...]:
     match statement.node:
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            if _OUTPUT_NAMES.match(name) or name not in view.namespace:
-                return ()
-            return (Composer(view, forced).compose(statement, kind_of(statement.node), (name,)),)
-        case ast.Delete():
-            return _forgotten(view, deleted_names(statement.node), "")
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() as node:
+            names = _defined(node, view)
+            kind = Kind.METHOD if names and owner_of(names[0]) else kind_of(node)
+            return (Composer(view, forced).compose(statement, kind, names),) if names else ()
+        case ast.Delete() as node:
+            return forgotten(view, (*deleted_names(node), *deleted_attributes(node)), "")
         case ast.AugAssign(target=ast.Name(id=name)):
             return _left(view, (name,))
+        case ast.Assign() as node if key := method_key(node):
+            return _method(statement, node, key, view, forced)
+        case ast.Expr() as node if not bound_targets(node):
+            return _registering(statement, view, forced)
     names = bound_targets(statement.node)
     if not names or any(_OUTPUT_NAMES.match(name) or name not in view.namespace for name in names):
         return ()
     return _assigned(statement, names, view, forced)
+
+
+def _defined(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, view: View) -> tuple[str, ...]:
+    """The names by which `node`, which has run, is to be kept."""
+    is_named = not _OUTPUT_NAMES.match(node.name) and node.name in view.namespace
+    own = (node.name,) if is_named else ()
+    if isinstance(node, ast.ClassDef):
+        return own
+    if registrations := registered(node, view):
+        return (*own, *registrations) if is_named else registrations
+    if methods := put_on(node, view):
+        # `@add_to(Foo)` gives what it likes for the name itself; None most often.
+        return (*methods, *own) if is_named and callable(view.namespace[node.name]) else methods
+    return own
+
+
+def _method(statement: Statement, node: ast.Assign, key: str, view: View, forced: bool) -> tuple[Outcome, ...]:
+    """What becomes of `Foo.m = …`."""
+    owner, _, _ = key.partition(".")
+    live = value_of(key, view.namespace)
+    if kept_class(owner, view) is None or not makes_method(node.value, live, view.namespace):
+        return _left(view, (key,), "it is no method now")
+    composer = Composer(view, forced)
+    why = None if forced else why_impure(node.value, composer, makers(node.value, view.namespace))
+    made = NotKept(key, why, forceable=True) if why else composer.compose(statement, Kind.METHOD, (key,))
+    return (made, *_left(view, (key,), "it is another method now")) if isinstance(made, NotKept) else (made,)
+
+
+def _registering(statement: Statement, view: View, forced: bool) -> tuple[Outcome, ...]:
+    """What becomes of `K.register(…)`: a stage of K."""
+    name = registering(statement.node)
+    origin = view.origin(name) if name is not None else None
+    known = view.kept.get(name) if name is not None else None
+    if name is None or known is None or not isinstance(origin, InLayer) or not remembers(name, view):
+        return ()
+    value = statement.node.value  # type: ignore[attr-defined]
+    composer = Composer(view, forced)
+    why = None if forced else why_impure(value, composer, makers(value, view.namespace))
+    made = NotKept(name, why) if why else composer.compose(statement, known.kind, known.gives)
+    if isinstance(made, NotKept):
+        return (NotKept(f"{name}.register(…)", made.reason),)
+    return (made,)
 
 
 def _set_beside(node: ast.stmt, view: View) -> tuple[Outcome, ...]:
@@ -120,15 +169,18 @@ def defines(node: ast.stmt) -> bool:
     """
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Delete):
         return True
-    names = bound_targets(node)
+    names = bound_targets(node) or (isinstance(node, ast.Assign) and method_key(node))
     value = getattr(node, "value", None)
     return bool(names) and not any(isinstance(part, ast.Call | ast.Await) for part in walk([value or node]))
 
 
 def _assigned(statement: Statement, names: tuple[str, ...], view: View, forced: bool) -> tuple[Outcome, ...]:
-    node, value = statement.node, statement.node.value  # type: ignore[attr-defined]
-    name = names[0]
+    node, name = statement.node, names[0]
+    value = assigned(node)
+    assert value is not None  # it has targets
     composer = Composer(view, forced)
+    if not forced and _has_only_names(node) and makes_function(value, view.namespace[name], view.namespace):
+        return _function(statement, value, names, view, composer)
     if forced or all(map(_is_constant_name, names)) or _is_annotated(node, _FINAL, view):
         if not _has_only_names(node):
             return _left(view, names)
@@ -153,10 +205,23 @@ def _assigned(statement: Statement, names: tuple[str, ...], view: View, forced: 
     is_followed = known is not None and known.kind is Kind.VALUE and not view.dependents(name)
     if is_followed and not why_impure(value, composer):
         return (composer.compose(statement, Kind.VALUE, names),)  # kept by %keep, or for what is gone
-    if known is not None and name in reads_of(node).load and _is_still(known.kind, view.namespace[name]):
-        # `f = wrap(f)`: what the layer has is the better part of it, and no plain variable's past.
-        return (NotKept(name, f"it wraps the earlier {name}, {_HAS_STILL}"),)
     return _left(view, names)
+
+
+def _function(
+    statement: Statement, value: ast.expr, names: tuple[str, ...], view: View, composer: Composer
+) -> tuple[Outcome, ...]:
+    """What becomes of `f = lambda …` and of `f = jit(g)`, which made a function or a class."""
+    own = frozenset(name for name in names if name in view.kept)
+    why = why_impure(value, composer, makers(value, view.namespace), own)
+    # A known maker of types is asked for no purity: `Point = namedtuple("Point", FIELDS)`.
+    if why is None or (len(names) == 1 and _is_type_making(statement.node, value, view)):
+        made = composer.compose(statement, Kind.VALUE, names)
+    else:
+        made = NotKept(", ".join(names), why, forceable=True)
+    if not isinstance(made, NotKept) or names[0] in reads_of(statement.node).load:
+        return (made,)  # of `f = wrap(f)` what the layer has is the better part, and no plain variable's past
+    return (made, *_left(view, names, made.reason))
 
 
 def _left(view: View, names: tuple[str, ...], why: str = _PLAIN_NOW) -> tuple[Outcome, ...]:
@@ -164,7 +229,7 @@ def _left(view: View, names: tuple[str, ...], why: str = _PLAIN_NOW) -> tuple[Ou
 
     A value stays all the same where definitions were made with it and still have it, as one pulled in for a default.
     """
-    return _forgotten(view, tuple(name for name in names if not _made_others(view, name)), why)
+    return forgotten(view, [name for name in names if not _made_others(view, name)], why)
 
 
 def _made_others(view: View, name: str) -> bool:
@@ -172,23 +237,21 @@ def _made_others(view: View, name: str) -> bool:
     return known is not None and known.kind is Kind.VALUE and bool(view.dependents(name))
 
 
-def _forgotten(view: View, names: tuple[str, ...], why: str) -> tuple[Outcome, ...]:
+def forgotten(view: View, names: Iterable[str], why: str) -> tuple[Outcome, ...]:
+    """The kept ones of `names` leave the layer, and with each what was put on it."""
     outcomes = []
-    for name in dict.fromkeys(names):
+    gone = dict.fromkeys(name for name in names if name in view.kept)
+    gone |= dict.fromkeys(part for name in gone for part in view.kept if owner_of(part) == name)
+    for name in gone:
         if name in view.kept:
             without = (
                 (view.dependents(name), "need", " to load"),
                 (view.callers(name), "use", ", and will not load without it"),
             )
-            left = (([o.key for o in others if o.key not in names], verb, end) for others, verb, end in without)
+            left = (([o.key for o in others if o.key not in gone], verb, end) for others, verb, end in without)
             lost = [f"{', '.join(keys)} {verb if keys[1:] else f'{verb}s'} it{end}" for keys, verb, end in left if keys]
             outcomes.append(Forgotten(name, "; ".join(part for part in (why, *lost) if part)))
     return tuple(outcomes)
-
-
-def _is_still(kind: Kind, value: object) -> bool:
-    """Whether `value` can stand for a definition of `kind`: a wrapped function is called as the bare one is."""
-    return (kind is Kind.FUNCTION and callable(value)) or (kind is Kind.CLASS and issubclass(type(value), type))
 
 
 def _is_constant_name(name: str) -> bool:

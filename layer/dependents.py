@@ -29,6 +29,21 @@ def overtaken(definition: Definition, kept: Mapping[str, Definition]) -> tuple[D
     return tuple(other for other in earlier if other is not None and definition.key in other.after)
 
 
+def in_circle(name: str, definition: Definition, kept: Mapping[str, Definition]) -> bool:
+    """Whether what gives `name` has itself to load after `definition`, through any number of others."""
+    todo, seen = [name], {name}
+    while todo:
+        found = kept.get(todo.pop())
+        if found is None:
+            continue
+        if found.key == definition.key:
+            return True
+        new = (_reads(found.text).load & kept.keys()) - seen
+        seen |= new
+        todo += new
+    return False
+
+
 def reads_as_it_loads(definition: Definition) -> frozenset[str]:
     """The names that loading `definition` reads, those in its annotations included."""
     reads = _reads(definition.text)

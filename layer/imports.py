@@ -175,6 +175,19 @@ def rebound(lines: tuple[str, ...], entries: Iterable[ImportEntry]) -> tuple[str
     return statements([*others, *newest], _futures(lines))
 
 
+def extended(lines: tuple[str, ...], entries: Iterable[ImportEntry], futures: Iterable[str]) -> tuple[str, ...]:
+    """Import `lines` with what `entries` bind, in place of what they bound to that name, and `futures` in force."""
+    newest = tuple(entries)
+    if lines and not entries_in(lines) and any(not line.startswith(_FUTURE) for line in lines):
+        more = statements(newest, futures)  # written by a hand: left as they are
+        early = [line for line in more if line.startswith(_FUTURE) and line not in lines]
+        return (*early, *lines, *(line for line in more if not line.startswith(_FUTURE) and line not in lines))
+    bindings = {entry.binding for entry in newest}
+    added = bindings - {entry.binding for entry in newest if not _is_plain(entry)}  # `import a.b` adds to `import a.c`
+    others = [e for e in entries_in(lines) if e.binding not in bindings or (e.binding in added and _is_plain(e))]
+    return statements([*others, *newest], [*_futures(lines), *futures])
+
+
 def _written(line: str) -> Iterator[ImportEntry]:
     origin, _, names = f" {line}".partition(" import ")
     module = origin.removeprefix(" from ")

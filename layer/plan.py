@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from .definition import Definition, Key, RelPath
@@ -10,7 +10,7 @@ from .dependents import overtaken, reads_as_it_loads
 from .fileformat import render
 from .imports import entries_in, rebound
 from .naming import folded_path, place_among
-from .outcome import Forgotten, Kept, Outcome
+from .outcome import Forgotten, Kept, Outcome, Unchanged
 from .secret import says_secret
 from .store import Change, Message, Remove, Write
 
@@ -180,10 +180,16 @@ def with_rebound(edit: Kept, table: Table) -> Kept:
     return replace(edit, warnings=(*edit.warnings, *told)) if told else edit
 
 
-def settled(outcome: Outcome, table: Table) -> Outcome:
-    """`outcome` without the needs that later statements of the same run brought into `table`."""
+def settled(outcome: Outcome, table: Table, restored: Collection[Definition]) -> Outcome:
+    """`outcome` without the needs that later statements of the same run brought into `table`.
+
+    `restored` are definitions that the run changed and left as they had been: `def f`, `f = wrap(f)`, run again.
+    """
     if not isinstance(outcome, Kept):
         return outcome
+    for definition in restored:
+        if definition.key == outcome.definition.key:
+            return Unchanged(definition, outcome.needs)
 
     def without(definition: Definition) -> Definition:
         needs = tuple(name for name in definition.needs if name not in table.by_name)
@@ -221,7 +227,7 @@ def step(before: Table, after: Table, kept: Iterable[Key], forgot: Iterable[Key]
     changes += [Remove(path) for path in sorted(after.touched - stands.keys()) if before.at(path) is not None]
     kept = tuple(dict.fromkeys(kept))
     # What was kept and forgotten within one run was never there.
-    forgot = tuple(key for key in dict.fromkeys(forgot) if key in before.by_name and key not in after.by_name)
+    forgot = tuple(key for key in dict.fromkeys(forgot) if before.giver(key) and not after.giver(key))
     subject, left_out = _subject({"keep": kept, "forgot": forgot})
     note = "" if says_secret(context.note) else context.note
     if len(note) > _LONGEST_NOTE:

@@ -9,14 +9,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from .attached import registering
 from .binding import bound_names, changed_in_place
 from .decide import decide
 from .definition import Definition
 from .errors import LayerError
+from .given import given_by
 from .interrupts import interrupts_deferred
 from .outcome import Forgotten, Kept, NotKept, Outcome, Unchanged
 from .plan import Context, Table, apply, settled, with_rebound
-from .source import Statement, bound_targets
+from .source import Statement
 
 if TYPE_CHECKING:
     from .room import Layer
@@ -37,7 +39,7 @@ class Run:
         layer = self._layer
         names = bound_names([statement.node])
         inside = changed_in_place(statement.node)
-        if not (names or inside or layer.variables.mentioned(statement)):
+        if not (names or inside or registering(statement.node) or layer.variables.mentioned(statement)):
             return  # most statements of most cells: they cost no more than this look
         with layer.lock, interrupts_deferred():
             names = layer.variables.see(statement, names)
@@ -70,19 +72,23 @@ class Run:
 
     @property
     def waits(self) -> bool:
-        """Whether there is something to write."""
-        return bool(self._edits)
+        """Whether there is something to write before what may take long starts.
+
+        What only takes stages away is not: `def f`, run again, lost its `f = wrap(f)`, and may be getting it back.
+        """
+        return not all(map(self._takes_stages_away, self._edits))
 
     def flush(self, context: Context) -> tuple[list[Outcome], list[str]]:
         """Commit what was offered since the last flush: its outcomes, and sentences to warn with.
 
         A commit that fails makes each definition a `NotKept`; nothing of it is written then.
         """
-        outcomes, ahead = self._outcomes, self._ahead
+        outcomes, edits, ahead = self._outcomes, self._edits, self._ahead
         self._outcomes, self._edits, self._ahead, self._looked = [], [], None, False
         if ahead is None:
             return outcomes, []
-        outcomes = [settled(outcome, ahead) for outcome in outcomes]
+        restored = self._restored(edits, ahead)
+        outcomes = [settled(outcome, ahead, restored) for outcome in outcomes]
         edits = [outcome for outcome in outcomes if isinstance(outcome, Kept | Forgotten)]
         try:
             warnings = self._layer.commit(edits, context)
@@ -90,6 +96,18 @@ class Run:
             failed = [_failed(outcome, fault) if outcome in edits else outcome for outcome in outcomes]
             return failed, []
         return outcomes, warnings
+
+    def _restored(self, edits: Iterable[Kept | Forgotten], ahead: Table) -> list[Definition]:
+        """What lost its stages by one of `edits` and got them again by others."""
+        keys = {edit.definition.key for edit in edits if isinstance(edit, Kept) and self._takes_stages_away(edit)}
+        before = self._layer.table.by_name
+        return [before[key] for key in sorted(keys) if before[key] == ahead.by_name.get(key)]
+
+    def _takes_stages_away(self, edit: Kept | Forgotten) -> bool:
+        if not isinstance(edit, Kept) or edit.pulled:
+            return False
+        known = self._layer.table.by_name.get(edit.definition.key)
+        return known is not None and known.text.startswith(f"{edit.definition.text}\n")
 
     @property
     def _kept(self) -> Mapping[str, Definition]:
@@ -141,7 +159,7 @@ class Run:
             outcome = with_rebound(outcome, self._ahead or self._layer.table)
         self._outcomes.append(outcome)
         if isinstance(outcome, NotKept):
-            for name in bound_targets(statement.node):
+            for name in given_by(statement.node):
                 self._layer.variables.refused[name] = statement
         elif isinstance(outcome, Kept | Forgotten):
             self._edits.append(outcome)

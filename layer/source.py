@@ -154,14 +154,22 @@ def bound_targets(node: ast.stmt) -> tuple[str, ...]:
 
 
 def assigned(node: ast.stmt) -> ast.expr | None:
-    """What `node`, if it is an assignment to be kept, sets its names to; `(X := 1)` is one too."""
-    value: ast.expr | None = getattr(node, "value", None)
-    return value.value if isinstance(value, ast.NamedExpr) and isinstance(node, ast.Expr) else value
+    """What the assignment `node` sets its names to, `(X := 1)` being one too; None for any other statement."""
+    match node:
+        case ast.Assign(value=value) | ast.AnnAssign(value=value) | ast.Expr(ast.NamedExpr(value=value)):
+            return value
+    return node.value if type(node).__name__ == "TypeAlias" else None  # type: ignore[attr-defined]
 
 
 def deleted_names(node: ast.Delete) -> tuple[str, ...]:
     """The names that `node` deletes; `del a.b` and `del a[0]` delete none."""
     return tuple(dict.fromkeys(name for target in node.targets for name in _target_names(target)))
+
+
+def deleted_attributes(node: ast.Delete) -> tuple[str, ...]:
+    """`Foo.m` for each that `node` deletes."""
+    found = (dotted(target) for target in node.targets if isinstance(target, ast.Attribute))
+    return tuple(written for written in found if written is not None and written.count(".") == 1)
 
 
 def dotted(node: ast.expr) -> str | None:
