@@ -95,11 +95,14 @@ class Source:
             data = b"\n".join([data, *self._lines[end:last]])
             end = last
         start = self._first_line(node)
-        if self._lines[start - 1][: _first_column(node)].strip():
+        before = self._lines[start - 1][: self._first_column(node)]
+        if before.strip():
             return data, end  # it follows another statement on its line: a comment above is not its own
         first = start
         while first - 1 > above and self._is_comment(first - 1) and not _CELL_MARK.match(self._lines[first - 2]):
             first -= 1
+        if first < start:
+            data = before + data  # form feeds
         return b"\n".join([*self._lines[first - 1 : start - 1], data]), end
 
     def _last_line(self, node: ast.stmt, end: int) -> int:
@@ -124,7 +127,7 @@ class Source:
         first, last = self._first_line(node) - 1, (node.end_lineno or node.lineno) - 1
         lines = self._lines[first : last + 1]
         lines[-1] = lines[-1][: node.end_col_offset]
-        lines[0] = lines[0][_first_column(node) :]
+        lines[0] = lines[0][self._first_column(node) :]
         return b"\n".join(lines)
 
     def _first_line(self, node: ast.stmt) -> int:
@@ -136,6 +139,11 @@ class Source:
         while line > 1 and not self._lines[line - 1].lstrip().startswith(b"@"):
             line -= 1
         return line
+
+    def _first_column(self, node: ast.stmt) -> int:
+        if not getattr(node, "decorator_list", None):
+            return node.col_offset
+        return max(0, self._lines[self._first_line(node) - 1].find(b"@"))
 
 
 def bound_targets(node: ast.stmt) -> tuple[str, ...]:
@@ -190,10 +198,6 @@ def _target_names(target: ast.expr) -> Iterator[str]:
                 yield from _target_names(element)
         case ast.Starred(value=value):
             yield from _target_names(value)
-
-
-def _first_column(node: ast.stmt) -> int:
-    return 0 if getattr(node, "decorator_list", None) else node.col_offset
 
 
 def _decode(data: bytes) -> str:
