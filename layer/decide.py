@@ -289,8 +289,12 @@ def _is_function_alias(value: ast.expr, name: str, view: View) -> bool:
     if written is None:
         return False
     live, origin = view.namespace[name], view.origin(written.partition(".")[0])
-    if isinstance(origin, InLayer) and origin.definition.kind is not Kind.VALUE and written in view.namespace:
-        return view.namespace[written] is live
+    if isinstance(origin, InLayer) and written in view.namespace:
+        if view.namespace[written] is not live:
+            return False
+        made = assigned(defining_statement(origin.definition.text))  # None of a def or class
+        if made is None or makes_function(made, live, view.namespace):
+            return True
     if isinstance(origin, Imported | Ambient):
         return callable(live)
     return type(live) in _CALLABLES and isinstance(origin, InLayer)

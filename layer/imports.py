@@ -16,6 +16,18 @@ from .tree import children
 
 _MISSING = object()
 _FUTURE = "from __future__ import "
+# What `%pylab` binds, of one name the plainest import first; with --no-import-all fewer of them give what is live.
+_PYLAB = """
+import numpy, matplotlib
+import numpy as np, matplotlib.pyplot as plt
+from matplotlib import pylab, mlab, pyplot
+from numpy import *
+from matplotlib.pyplot import *
+from numpy.random import *
+from numpy.linalg import *
+from numpy.fft import *
+from matplotlib.pylab import *
+"""
 # Their identity says nothing of where they come from: one object may serve any number of names.
 _SHARED = (int, bool, str, bytes, type(None), type(Ellipsis))
 
@@ -203,8 +215,24 @@ def _futures(lines: Iterable[str]) -> list[str]:
     return [line.removeprefix(_FUTURE) for line in lines if line.startswith(_FUTURE)]
 
 
+def is_pylab(statement: ast.stmt) -> bool:
+    """Whether `statement` is what IPython makes of a `%pylab` line: star imports by another name."""
+    match statement:
+        case ast.Expr(ast.Call(ast.Attribute(ast.Call(ast.Name("get_ipython")), "run_line_magic"), [name, *_])):
+            return isinstance(name, ast.Constant) and name.value == "pylab"
+    return False
+
+
+@lru_cache(maxsize=1)
+def _pylab_imports() -> list[ast.stmt]:
+    return ast.parse(_PYLAB).body
+
+
 def _imports(statement: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
-    if isinstance(statement, ast.Import | ast.ImportFrom):
+    if isinstance(statement, ast.Expr) and is_pylab(statement):
+        for line in _pylab_imports():
+            yield from _imports(line)
+    elif isinstance(statement, ast.Import | ast.ImportFrom):
         yield statement
     elif not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda | ast.expr):
         for child in children(statement):

@@ -17,7 +17,7 @@ from typing import TypeAlias
 from .binding import bound_names
 from .definition import Definition, Kind
 from .source import unwarned
-from .view import ATOMS, MISSING, equal, value_of
+from .view import ATOMS, MISSING, class_dict, equal, value_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,14 @@ class Image:
         """The name is no definition any more; its object, if there is one, is left alone."""
         self._live.pop(name, None)
         self._same.pop(name, None)
+
+    def remove(self, name: str) -> None:
+        """Take the live object of the definition `name` away. What is registered as `f@Type` cannot be: it stays."""
+        owner, dot, attribute = name.partition(".")
+        if not dot:
+            self.namespace.pop(name, None)
+        elif attribute in class_dict(self.namespace.get(owner)):
+            type.__delattr__(self.namespace[owner], attribute)  # a class, as just asked
 
     def mark(self, name: str) -> None:
         """Take what the definition's `name` is now for the definition's own."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from .definition import Definition, Key, RelPath
@@ -218,8 +218,18 @@ class Step:
     forgot: tuple[Key, ...] = field(default=())
 
 
-def step(before: Table, after: Table, kept: Iterable[Key], forgot: Iterable[Key], context: Context) -> Step:
-    """The commit that leads from `before` to `after`; `kept` and `forgot` are what its subject names, in order."""
+def step(
+    before: Table,
+    after: Table,
+    kept: Iterable[Key],
+    forgot: Iterable[Key],
+    context: Context,
+    unread: Container[str] = (),
+) -> Step:
+    """The commit that leads from `before` to `after`; `kept` and `forgot` are what its subject names, in order.
+
+    `unread` are names of files that no table has, since they could not be read.
+    """
     stands = {entry.path: entry.definition for entry in after.entries.values() if entry.path in after.touched}
     changes: list[Change] = [
         Write(path, render(definition)) for path, definition in sorted(stands.items()) if before.at(path) != definition
@@ -227,7 +237,9 @@ def step(before: Table, after: Table, kept: Iterable[Key], forgot: Iterable[Key]
     changes += [Remove(path) for path in sorted(after.touched - stands.keys()) if before.at(path) is not None]
     kept = tuple(dict.fromkeys(kept))
     # What was kept and forgotten within one run was never there.
-    forgot = tuple(key for key in dict.fromkeys(forgot) if before.giver(key) and not after.giver(key))
+    forgot = tuple(
+        key for key in dict.fromkeys(forgot) if (before.giver(key) or key in unread) and not after.giver(key)
+    )
     subject, left_out = _subject({"keep": kept, "forgot": forgot})
     note = "" if says_secret(context.note) else context.note
     if len(note) > _LONGEST_NOTE:

@@ -99,6 +99,10 @@ class Layer:
         """Every kept definition that is live here, by key."""
         return tuple(entry for _, entry in sorted(self.table.entries.items()) if entry.awake)
 
+    def skipped_names(self) -> frozenset[str]:
+        """What the files that this boot left out would have given."""
+        return frozenset(name for skipped in self.report.skipped for name in skipped.names)
+
     def unresolved(self) -> tuple[tuple[Key, tuple[str, ...]], ...]:
         """Definitions that read, when called, names which are nowhere now."""
         there = self.image.namespace
@@ -194,8 +198,9 @@ class Layer:
                 apply(edit, table)
             kept = [definition.key for edit in edits for definition in definitions_of(edit)]
             forgot = [Key(edit.name) for edit in edits if isinstance(edit, Forgotten)]
-            plan = step(self.table, table, [key for key in kept if key in table.entries], forgot, context)
-            replaced = self._skipped_files_of(plan.kept, table)
+            kept = [key for key in kept if key in table.entries]
+            plan = step(self.table, table, kept, forgot, context, self.skipped_names())
+            replaced = self._skipped_files_of((*plan.kept, *plan.forgot), table)
             changes = (*plan.changes, *map(Remove, replaced))
             commit = self._store.commit(changes, plan.message) if changes else None
             self.table = table
@@ -205,11 +210,13 @@ class Layer:
                 else:
                     self._files.pop(change.path, None)
             self._head = commit or self._head
-            self._mended(plan.kept)
+            self._mended((*plan.kept, *plan.forgot))
             for edit in edits:
                 for definition in definitions_of(edit):
                     self.image.install(definition, InPlace())
                 if isinstance(edit, Forgotten):
+                    if edit.asked:
+                        self.image.remove(edit.name)
                     self.image.forget(edit.name)
             if commit is None:
                 return []
@@ -224,7 +231,7 @@ class Layer:
             return []
 
     def _skipped_files_of(self, keys: Iterable[Key], table: Table) -> list[RelPath]:
-        """Files that were skipped at boot and whose names now have another: left, they would come back."""
+        """Files that were skipped at boot and whose names now have another, or none: left, they would come back."""
         kept = set(keys)
         return [s.path for s in self.report.skipped if kept.issuperset(s.names) and table.at(s.path) is None]
 

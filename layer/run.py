@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 
 from .attached import registering
 from .binding import bound_names, changed_in_place
-from .decide import decide
+from .blocks import taken
+from .decide import decide, forgotten
 from .definition import Definition
 from .errors import LayerError
 from .given import given_by
+from .imports import is_pylab
 from .interrupts import interrupts_deferred
 from .outcome import Forgotten, Kept, NotKept, Outcome, Unchanged
 from .plan import Context, Table, apply, settled, with_rebound
@@ -37,16 +39,21 @@ class Run:
     def offer(self, statement: Statement, *, forced: bool = False) -> None:
         """Take in a statement that has just completed; nothing is written yet."""
         layer = self._layer
-        names = bound_names([statement.node])
-        inside = changed_in_place(statement.node)
-        if not (names or inside or registering(statement.node) or layer.variables.mentioned(statement)):
+        names = frozenset({"*"}) if is_pylab(statement.node) else bound_names([statement.node])
+        changed = changed_in_place(statement.node)
+        if not (names or changed or registering(statement.node) or layer.variables.mentioned(statement)):
             return  # most statements of most cells: they cost no more than this look
         with layer.lock, interrupts_deferred():
+            fresh = frozenset(name for name in names if self._is_fresh(name))
             names = layer.variables.see(statement, names)
-            self._decide(statement, forced, names)
+            inside = taken(statement, layer.image.namespace, fresh.__contains__) or ()
+            for each in inside:  # of an `if` or `try`: as if written plainly
+                layer.variables.see(each, bound_names([each.node]))
+                self._decide(each, forced, bound_names([each.node]))
+            self._decide(statement, forced, names - bound_names(each.node for each in inside))
             for name in names:
                 layer.image.mark(name)
-            layer.variables.changed |= inside & self._kept.keys()
+            layer.variables.changed |= changed & self._kept.keys()
             layer.variables.touch(statement, self._kept)
 
     def keep(self, name: str) -> None:
@@ -64,6 +71,24 @@ class Run:
                 self._outcomes.append(statement)
                 return
             self._decide(statement, forced=True)
+
+    def forget(self, name: str) -> None:
+        """Take `name` out of the layer and the namespace, as `%forget` asks; a file that was skipped goes too."""
+        layer = self._layer
+        with layer.lock, interrupts_deferred():
+            self._look()
+            gone = forgotten(layer.view(self._kept), (name,), "")
+            if not gone and name in layer.skipped_names():
+                gone = (Forgotten(name),)
+            if not gone:
+                self._outcomes.append(NotKept(name, "the layer has nothing of that name to forget"))
+            for outcome in gone:
+                if isinstance(outcome, Forgotten):
+                    still = "it stays registered until this kernel ends" if "@" in outcome.name else ""
+                    reason = "; ".join(part for part in (outcome.reason, still) if part)
+                    outcome = replace(outcome, reason=reason, asked=True)
+                    self._outcomes.append(outcome)
+                    self._edit(outcome)
 
     @property
     def is_empty(self) -> bool:
@@ -96,6 +121,14 @@ class Run:
             failed = [_failed(outcome, fault) if outcome in edits else outcome for outcome in outcomes]
             return failed, []
         return outcomes, warnings
+
+    def _is_fresh(self, name: str) -> bool:
+        """Whether the statement that has just run bound `name` to another object than it had."""
+        layer = self._layer
+        if name in self._kept:
+            return layer.image.is_other(name)
+        known = layer.variables.plain.get(name)
+        return known is None or known.identity != id(layer.image.namespace.get(name))
 
     def _restored(self, edits: Iterable[Kept | Forgotten], ahead: Table) -> list[Definition]:
         """What lost its stages by one of `edits` and got them again by others."""
@@ -162,9 +195,12 @@ class Run:
             for name in given_by(statement.node):
                 self._layer.variables.refused[name] = statement
         elif isinstance(outcome, Kept | Forgotten):
-            self._edits.append(outcome)
-            self._ahead = self._ahead or self._layer.table.copy()
-            apply(outcome, self._ahead)
+            self._edit(outcome)
+
+    def _edit(self, edit: Kept | Forgotten) -> None:
+        self._edits.append(edit)
+        self._ahead = self._ahead or self._layer.table.copy()
+        apply(edit, self._ahead)
 
 
 def _failed(outcome: Outcome, fault: LayerError) -> Outcome:

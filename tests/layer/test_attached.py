@@ -166,6 +166,10 @@ KEPT: dict[str, tuple[list[str], list[str]]] = {
     "lambda": (["f = lambda x: x"], ["keep f"]),
     "lambda for two names": (["f = g = lambda x: x"], ["keep f, g"]),
     "partial": (["from functools import partial", "def g(a, b): return a", "f = partial(g, 1)"], ["keep g", "keep f"]),
+    "another name for a partial": (
+        ["from functools import partial", "def g(a, b): return a", "f = partial(g, 1)", "h = f"],
+        ["keep g", "keep f", "keep h"],
+    ),
     "call of what makes functions": (["def g(n): return lambda: n", "f = g(3)"], ["keep g", "keep f"]),
     "call with an impure argument": (
         ["import os", "def g(n): return lambda: n", "f = g(os.getpid())"],
