@@ -232,7 +232,8 @@ ROWS: dict[str, tuple[list[str], list[str]]] = {
         ],
         [
             *("keep a", "keep b", "keep c", "keep d", "keep EE"),
-            *(f"forget {name}: it was set in a block" for name in "a b c d EE".split()),
+            *("same a", "forget b: it is a plain variable now"),
+            *(f"forget {name}: it was set in a block" for name in "c d EE".split()),
         ],
     ),
     "set twice by a loop": (
@@ -254,7 +255,7 @@ ROWS: dict[str, tuple[list[str], list[str]]] = {
             "ROWS.append(1)",
             "for f in []: pass\nif 0: del f, A, ROWS\ntry: RATE = 0.5\nexcept OSError as f: pass",
         ],
-        ["keep f", "keep A", "keep ROWS", "keep RATE"],
+        ["keep f", "keep A", "keep ROWS", "keep RATE", "same RATE"],
     ),
     "a branch that did not run, after a wrapper": (
         ["def d(g): return lambda: g\ndef f(): pass", "f = d(f)", "if False: f = 1"],
