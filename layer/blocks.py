@@ -50,7 +50,8 @@ def taken(
             return None
         text, nodes = _agreed(statement.text, [statement.node])
         inside = _inside(statement.node, nodes[0], text, statement.futures)
-        found = [_Candidate(*pair, _is_live(*pair, live)) for pair in inside if bound_targets(pair[0])]
+        unit = _compiled(statement)
+        found = [_Candidate(*pair, _is_live(pair[0], unit, live)) for pair in inside if bound_targets(pair[0])]
         chosen = _chosen(found, statement.node, live, is_fresh)
         return tuple(candidate.alone() for candidate in found if candidate in chosen)
     except (RecursionError, MemoryError, SyntaxError, ValueError):
@@ -65,8 +66,7 @@ class _Candidate:
 
     def rank(self, value: object) -> tuple[bool, bool]:
         """What tells it from others that are of `value` too: an alias defines nothing, and a code has its lines."""
-        first = min([self.node.lineno, *(each.lineno for each in getattr(self.node, "decorator_list", ()))])
-        at_home = any(first <= line <= (self.node.end_lineno or first) for line in _first_lines(value))
+        at_home = any(_first_line(self.node) <= line <= (self.node.end_lineno or line) for line in _first_lines(value))
         return not isinstance(self.node, ast.Assign | ast.AnnAssign), at_home
 
     def alone(self) -> Statement:
@@ -234,16 +234,18 @@ def _lines_in_strings(text: str) -> set[int]:
 # Whether a live object is of that text.
 
 
-def _is_live(node: ast.stmt, statement: Statement, live: Mapping[str, object]) -> bool | None:
-    """Whether `node` gave its names their values; None where that cannot be told."""
+def _is_live(node: ast.stmt, unit: CodeType | None, live: Mapping[str, object]) -> bool | None:
+    """Whether `node` gave its names their values, None where that cannot be told; `unit` is the code of the block."""
     names = bound_targets(node)
     if any(name not in live for name in names):
         return False
     if isinstance(node, ast.Assign | ast.AnnAssign):
         return _all([_is_value(name, value, live) for name, value in _pairs(node) or ()])
-    value, code = live[names[0]], _code_of(node, statement.futures)
-    if code is None:  # also of `type X = …`, of which only the user's code gives the value
-        return None
+    if unit is None or not isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
+        return None  # of `type X = …` only code of the user's gives the value
+    code, value = _inner(unit, node.name, _first_line(node)), live[node.name]
+    if code is None:
+        return False  # the compiler leaves out what can never run, as below `if 0:`
     return _is_class(node, code, value, live) if isinstance(node, ast.ClassDef) else _is_function(node, code, value)
 
 
@@ -269,9 +271,9 @@ def _follow(chain: str, live: Mapping[str, object]) -> object:
     return value
 
 
-def _is_function(node: ast.stmt, code: CodeType, value: object) -> bool | None:
+def _is_function(node: ast.FunctionDef | ast.AsyncFunctionDef, code: CodeType, value: object) -> bool | None:
     """Whether `value` is the function `node`, or has it inside; of a decorated one what it became cannot be told."""
-    if node.decorator_list:  # type: ignore[attr-defined]
+    if node.decorator_list:
         return any(_same_code(code, each) for each in _codes(value)) or None
     return type(value) is FunctionType and _same_code(code, value.__code__)
 
@@ -317,26 +319,34 @@ def _is_member(name: str, node: ast.stmt, code: CodeType, own: Mapping[str, obje
     return equal(literal, own[there])
 
 
-def _code_of(node: ast.stmt, futures: tuple[str, ...]) -> CodeType | None:
-    """The code of the function or class body `node`: compiled in its place, since jumps depend on where lines end."""
+def _compiled(block: Statement) -> CodeType | None:
+    """The code of the block, whole and in its place: what it imports, and where lines end, has part in the codes."""
     flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-    for feature in futures:
+    for feature in block.futures:
         flags |= getattr(__future__, feature).compiler_flag
     try:
         with unwarned():
-            code = compile(ast.Module([node], []), "", "exec", flags, dont_inherit=True)
+            unit: CodeType = compile(ast.Module([block.node], []), "", "exec", flags, dont_inherit=True)
     except (SyntaxError, ValueError, TypeError):
         return None
-    return _inner(code, getattr(node, "name", ""))
+    return unit
 
 
-def _inner(code: CodeType, name: object) -> CodeType | None:
-    """The last code called `name` in `code`, also among its type parameters."""
+def _inner(code: CodeType, name: str, line: int | None = None) -> CodeType | None:
+    """The last code called `name` in `code`, also among its type parameters; if `line` is given, one starting there."""
     found = None
     for inner in code.co_consts:
-        if isinstance(inner, CodeType) and inner.co_name in (name, f"<generic parameters of {name}>"):
-            found = inner if inner.co_name == name else _inner(inner, name)
+        if isinstance(inner, CodeType):
+            if inner.co_name == f"<generic parameters of {name}>":
+                found = _inner(inner, name, line) or found
+            elif inner.co_name == name and line in (None, inner.co_firstlineno):
+                found = inner
     return found
+
+
+def _first_line(node: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(each.lineno for each in decorators)])
 
 
 def _same_code(one: CodeType, other: CodeType) -> bool:

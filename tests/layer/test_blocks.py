@@ -144,6 +144,10 @@ CELLS = {
         "try:\n    from no_such import f\nexcept ImportError:\n    def f(): return 1",
         ["def f(): return 1"],
     ),
+    "calls of what the block imports": (  # those are compiled in another way
+        "try:\n    import os.path as p\n    def f(): return p.join('a'), os.sep()\nexcept OSError:\n    f = 1",
+        ["def f(): return p.join('a'), os.sep()"],
+    ),
     "import and not def": ("try:\n    from os.path import join\nexcept ImportError:\n    def join(a): return a", []),
     "import and not a decorated def": (
         "try:\n    from os.path import join\nexcept ImportError:\n    @bare\n    def join(a): return a",
@@ -189,7 +193,7 @@ CELLS = {
     "bare decorator": ("if 1:\n    @bare\n    def f(): return 1", ["@bare\ndef f(): return 1"]),
     "bare decorator, not run": ("def f(): pass\nif 0:\n    @bare\n    def f(): return 1", []),
     "bare decorators in both": (
-        "if 1:\n    @bare\n    def f(): return 1\n    A = 1\nelse:\n    @bare\n    def f(): return 2",
+        "if Base:\n    @bare\n    def f(): return 1\n    A = 1\nelse:\n    @bare\n    def f(): return 2",
         ["A = 1"],
     ),
     "bare decorator or plain": (
@@ -362,7 +366,7 @@ def test_what_is_taken(cell: str, texts: list[str] | None) -> None:
 
 
 def test_of_equal_ones_the_one_on_whose_lines_the_code_is_and_else_the_later() -> None:
-    cell = "if 1:\n    # one\n    def f(): return 1\nelse:\n    # two\n    def f(): return 1"
+    cell = "if Base:\n    # one\n    def f(): return 1\nelse:\n    # two\n    def f(): return 1"
     assert _texts(cell) == ["# one\ndef f(): return 1"]
     (block,) = Source(cell).statements(parse(cell).body)
     namespace: dict[str, object] = {}
