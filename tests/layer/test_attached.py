@@ -308,3 +308,15 @@ def test_what_a_new_definition_leaves_of_others_is_said() -> None:
     assert said(kernel.run("class A:\n x = 1")) == [
         "keep A; A.m was made with the earlier A; after a restart it is made with the new one"
     ]
+
+
+def test_a_key_with_the_marks_of_the_first_line_in_it_comes_back() -> None:
+    kernel = Cells()
+    kernel.run("from functools import singledispatch\nfrom typing import Union\n@singledispatch\ndef size(x): return 0")
+    kernel.run("@size.register\ndef size_of_some(x: Union[list, tuple]): return len(x)")
+    assert kernel.files["functions/s/size_of_some.py"].startswith(  # type: ignore[index]
+        "# perdure: name size_of_some, size@Union[list%2C tuple]\n"
+    )
+    again = kernel.restarted()
+    assert again.layer.report.skipped == ()
+    assert again.namespace["size"]([1, 2]) == 2
