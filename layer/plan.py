@@ -9,7 +9,7 @@ from .definition import Definition, Key, RelPath
 from .dependents import overtaken, reads_as_it_loads
 from .fileformat import render
 from .imports import entries_in, rebound
-from .naming import folded_path, place_among
+from .naming import folded_path, path_of, place_among
 from .outcome import Forgotten, Kept, Outcome, Unchanged
 from .secret import says_secret
 from .store import Change, Message, Remove, Write
@@ -97,7 +97,9 @@ class Table:
     def drop(self, name: str) -> None:
         """Take `name` out of the table; other names of the same definition stay."""
         if name in self._givers:
-            self._without(self._givers[name], (name,))
+            entry = self.entries[self._givers[name]]
+            self._without(entry.definition.key, (name,))
+            self._come_home(folded_path(entry.definition.kind, entry.definition.key))
 
     def _put(self, definition: Definition, *, awake: bool) -> None:
         displaced = {self._givers[name] for name in definition.gives if name in self._givers}
@@ -128,6 +130,14 @@ class Table:
             return None
         self._put(replace(entry.definition, key=Key(rest[0]), names=rest), awake=entry.awake)
         return Key(rest[0])
+
+    def _come_home(self, folded: str) -> None:
+        """Give the file of the one key that is left of several which differed in case the name it has alone."""
+        if len(keys := self._by_folded.get(folded, ())) == 1:
+            entry = self.entries[keys[0]]
+            kind, key = entry.definition.kind, keys[0]
+            if entry.path == path_of(kind, key, twin=True) and self.at(path_of(kind, key)) is None:
+                self._settle(replace(self._remove(key), path=path_of(kind, key)))
 
     def _add(self, entry: Entry) -> None:
         definition = entry.definition

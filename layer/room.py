@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterable, Mapping, MutableMapping
+from collections.abc import Collection, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
@@ -210,7 +210,7 @@ class Layer:
                 else:
                     self._files.pop(change.path, None)
             self._head = commit or self._head
-            self._mended((*plan.kept, *plan.forgot))
+            self._mended((*plan.kept, *plan.forgot), {change.path for change in changes})
             for edit in edits:
                 for definition in definitions_of(edit):
                     self.image.install(definition, InPlace())
@@ -235,8 +235,8 @@ class Layer:
         kept = set(keys)
         return [s.path for s in self.report.skipped if kept.issuperset(s.names) and table.at(s.path) is None]
 
-    def _mended(self, keys: Iterable[Key]) -> None:
+    def _mended(self, keys: Iterable[Key], paths: Collection[RelPath]) -> None:
         kept = set(keys)
-        left = tuple(skipped for skipped in self.report.skipped if not kept.issuperset(skipped.names))
+        left = tuple(s for s in self.report.skipped if s.path not in paths and not kept.issuperset(s.names))
         if len(left) < len(self.report.skipped):
             self.report = replace(self.report, skipped=left)

@@ -258,14 +258,15 @@ BACK = {
     ),
     "overloads": (
         [
-            "from typing import overload\n@overload\ndef f(x: int) -> int: ...\n@overload\ndef f(x: str) -> str: ...\ndef f(x): return x"
+            "from typing import overload\n@overload\ndef f(x: int): ...\n@overload\ndef f(x: str): ...\ndef f(x): return x"
         ],
         "f(3)",
         3,
     ),
     "callables": (
         [
-            "from functools import partial\ndef g(a, b): return a - b\nf = partial(g, b=1)\nh = lambda x: f(x)\ni = partial(h, 5)"
+            "from functools import partial\ndef g(a, b): return a - b",
+            "f = partial(g, b=1)\nh = lambda x: f(x)\ni = partial(h, 5)",
         ],
         "(f(3), h(4), i())",
         (2, 3, 4),
