@@ -258,7 +258,8 @@ BACK = {
     ),
     "overloads": (
         [
-            "from typing import overload\n@overload\ndef f(x: int): ...\n@overload\ndef f(x: str): ...\ndef f(x): return x"
+            "from typing import overload\n@overload\ndef f(x: int): ...",
+            "@overload\ndef f(x: str): ...\ndef f(x): return x",
         ],
         "f(3)",
         3,
