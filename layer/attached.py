@@ -12,12 +12,69 @@ from collections.abc import Iterator
 from functools import singledispatchmethod
 from types import FunctionType
 
-from .callables import FUNCTIONS, live_value
-from .given import registered_for, registrations
+from .binding import bound_names
+from .callables import FUNCTIONS, live_value, makers, makes_method
+from .compose import Composer
+from .definition import Kind
+from .given import is_output_name, registered_for, registrations
+from .leaving import forgotten, leave
+from .outcome import NotKept, Outcome
+from .purity import why_impure
+from .source import Statement
 from .tree import walk
-from .view import Imported, InLayer, View, class_dict
+from .view import Imported, InLayer, View, class_dict, value_of
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def defined(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, view: View) -> tuple[str, ...]:
+    """The names by which `node`, which has run, is to be kept."""
+    is_named = not is_output_name(node.name) and node.name in view.namespace
+    own = (node.name,) if is_named else ()
+    if isinstance(node, ast.ClassDef):
+        return own
+    if registrations := registered(node, view):
+        return (*own, *registrations) if is_named else registrations
+    if methods := put_on(node, view):
+        # `@add_to(Foo)` gives what it likes for the name itself; None most often.
+        return (*methods, *own) if is_named and callable(view.namespace[node.name]) else methods
+    return own
+
+
+def methods_in(node: ast.ClassDef, view: View) -> tuple[Outcome, ...]:
+    """The methods put on the class earlier that `node`, its new text, has itself: they would hide those."""
+    keys = (f"{node.name}.{name}" for name in sorted(bound_names(node.body)))
+    return forgotten(view, [key for key in keys if key in view.kept], f"class {node.name} has its own now")
+
+
+def method(
+    statement: Statement, node: ast.Assign, keys: tuple[str, ...], view: View, forced: bool
+) -> tuple[Outcome, ...]:
+    """What becomes of `Foo.m = …`."""
+    live = value_of(keys[0], view.namespace)
+    on_kept = all(kept_class(key.partition(".")[0], view) is not None for key in keys)
+    if not on_kept or not makes_method(node.value, live, view.namespace):
+        return leave(view, keys, "it is no method now")
+    composer = Composer(view, forced)
+    why = None if forced else why_impure(node.value, composer, makers(node.value, view.namespace))
+    made = NotKept(keys[0], why, forceable=True) if why else composer.compose(statement, Kind.METHOD, keys)
+    return (made, *leave(view, keys, "it is another method now")) if isinstance(made, NotKept) else (made,)
+
+
+def registered_with(statement: Statement, view: View, forced: bool) -> tuple[Outcome, ...]:
+    """What becomes of `K.register(…)`: a stage of K."""
+    name = registering(statement.node)
+    origin = view.origin(name) if name is not None else None
+    known = view.kept.get(name) if name is not None else None
+    if name is None or known is None or not isinstance(origin, InLayer) or not remembers(name, view):
+        return ()
+    value = statement.node.value  # type: ignore[attr-defined]
+    composer = Composer(view, forced)
+    why = None if forced else why_impure(value, composer, makers(value, view.namespace))
+    made = NotKept(name, why) if why else composer.compose(statement, known.kind, known.gives)
+    if isinstance(made, NotKept):
+        return (NotKept(f"{name}.register(…)", made.reason),)
+    return (made,)
 
 
 def kept_class(name: str, view: View) -> type | None:
@@ -58,18 +115,6 @@ def remembers(name: str, view: View) -> bool:
     """Whether what is registered with the definition `name` is part of it: an abstract class, a generic function."""
     live = view.namespace.get(name)
     return issubclass(type(live), ABCMeta) or _is_generic(name, view)
-
-
-def registration_types(node: _Function) -> frozenset[str]:
-    """The names that a bare `@f.register` looks up in the annotation of `node` as it loads."""
-    annotation = registered_for(node)
-    if annotation is None or not any(_is_bare_register(decorator) for decorator in node.decorator_list):
-        return frozenset()
-    return frozenset(part.id for part in walk([annotation]) if isinstance(part, ast.Name))
-
-
-def _is_bare_register(decorator: ast.expr) -> bool:
-    return isinstance(decorator, ast.Attribute) and decorator.attr == "register"
 
 
 def _is_generic(name: str, view: View) -> bool:

@@ -27,6 +27,8 @@ def makes_function(value: ast.expr, live: object, names: Mapping[str, object]) -
     """Whether `value`, which gave `live`, is an expression that makes a function or class; `names` are the globals."""
     if isinstance(value, ast.Lambda):
         return callable(live)
+    if isinstance(value, ast.Attribute) and dotted(value) is None:
+        return issubclass(type(live), FUNCTIONS)  # `re.compile("…").match`
     if not isinstance(value, ast.Call) or not callable(live):
         return False
     if issubclass(type(live), type):

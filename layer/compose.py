@@ -8,10 +8,9 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from .attached import registration_types
 from .definition import Definition, Key, Kind
-from .dependents import in_circle, overtaken
-from .given import given_by
+from .dependents import in_circle, made_from, overtaken
+from .given import given_by, owner_of, registration_types
 from .imports import ImportEntry, extended, statements
 from .outcome import Kept, NotKept, Unchanged
 from .purity import why_impure
@@ -112,6 +111,8 @@ class Composer:
             return NotKept(names[0], "it awaits as it loads, which no file can")
         if missing := self._missing(reads, own):
             return NotKept(names[0], f"it needs {', '.join(missing)} to load")
+        if circle := next((name for name in sorted(reads.load - own) if self._is_in_circle(name, names)), None):
+            return NotKept(names[0], f"it needs {circle} to load, which itself needs {names[0]}")
         if (earlier := self._earlier(statement, names)) is not None:
             return self._staged(earlier, statement, reads, own)
         carried = [*self._carried(reads, own)]
@@ -136,6 +137,11 @@ class Composer:
             return replace(reads, load=reads.load | types & reads.annotation)
         return reads
 
+    def _is_in_circle(self, name: str, names: tuple[str, ...]) -> bool:
+        """Whether `name` needs one of `names` to load: no order of the files could bring them back."""
+        kept = self._view.kept
+        return any(each in kept and in_circle(name, kept[each], kept) for each in names)
+
     def _earlier(self, statement: Statement, names: tuple[str, ...]) -> Definition | None:
         """The kept definition that `statement` is a stage of: it reads that as it loads, or adds to its overloads."""
         name, node = names[0], statement.node
@@ -151,9 +157,6 @@ class Composer:
         self, known: Definition, statement: Statement, reads: Reads, own: frozenset[str]
     ) -> Definition | NotKept:
         """`known` with `statement` behind what it has already; a text that is there is not put twice."""
-        for name in sorted(reads.load - own):
-            if in_circle(name, known, self._view.kept):
-                return NotKept(known.key, f"it needs {name} to load, which itself needs {known.key}")
         if not has_part(known.text, statement.text):
             text = with_part(known.text, statement)
         elif is_overload(statement.node, self._view.import_path):
@@ -194,11 +197,12 @@ class Composer:
         return tuple(name for name in names if isinstance(self._view.origin(name), Variable | Nowhere))
 
     def _after(self, names: tuple[str, ...]) -> tuple[Key, ...]:
-        """What is to load first: kept definitions made with a builtin that the new one hides from then on."""
+        """What is to load first: what was made with that which the new one hides, a builtin or a class's method."""
         kept = self._view.kept
         if names[0] in kept:
             return tuple(key for key in kept[names[0]].after if key in kept)
-        made = (other.key for name in self._hidden(names) for other in self._view.dependents(name))
+        made = [other.key for name in self._hidden(names) for other in self._view.dependents(name)]
+        made += [other.key for name in names if owner_of(name) for other in made_from(name, kept.values())]
         return tuple(dict.fromkeys(made))
 
     def _hidden(self, names: tuple[str, ...]) -> list[str]:

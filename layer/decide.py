@@ -6,33 +6,30 @@ A statement is looked at with its live value, after it ran; nothing here writes,
 from __future__ import annotations
 
 import ast
-import re
 import typing
-from collections.abc import Iterable
 from dataclasses import replace
 from types import BuiltinFunctionType, FunctionType, GenericAlias, MethodType, UnionType
 
-from .attached import kept_class, put_on, registered, registering, remembers
+from .attached import defined, method, methods_in, registered_with
 from .binding import changed_in_place
-from .callables import makers, makes_function, makes_method
+from .callables import makers, makes_function
 from .compose import Composer
 from .definition import Kind
-from .given import kind_of, method_key, owner_of
+from .given import is_output_name, kind_of, method_keys, owner_of
 from .known import TYPE_MAKERS
-from .outcome import Forgotten, Hidden, NotKept, Outcome
+from .leaving import PLAIN_NOW, forgotten, leave
+from .outcome import Forgotten, Hidden, Kept, NotKept, Outcome
 from .purity import import_path, why_impure
 from .scope import reads_of
 from .source import Statement, assigned, bound_targets, deleted_attributes, deleted_names, dotted
 from .stages import defining_statement
 from .tree import walk
-from .view import Ambient, Imported, InLayer, View, gives_again, is_literal, value_of
+from .view import Ambient, Imported, InLayer, View, gives_again, is_literal
 
-_OUTPUT_NAMES = re.compile(r"_+\d*$|_i+$|_i\d+$|_oh$|_ih$|_dh$")
 _FINAL = frozenset({"typing.Final", "typing_extensions.Final"})
 _TYPE_ALIAS = frozenset({"typing.TypeAlias", "typing_extensions.TypeAlias"})
 _CALLABLES = (FunctionType, BuiltinFunctionType, MethodType)
 _HAS_EARLIER = "the layer still has the earlier"
-_PLAIN_NOW = "it is a plain variable now"
 _SET_IN_BLOCK = "it was set in a block"
 _DELETED = "it was deleted"
 _MADE_FROM_ITSELF = "it is made from what it was"
@@ -82,63 +79,23 @@ def _changed_in_place(node: ast.stmt, view: View) -> tuple[Outcome, ...]:
 def _decided(statement: Statement, view: View, forced: bool) -> tuple[Outcome, ...]:
     match statement.node:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() as node:
-            names = _defined(node, view)
+            names = defined(node, view)
             kind = Kind.METHOD if names and owner_of(names[0]) else kind_of(node)
-            return (Composer(view, forced).compose(statement, kind, names),) if names else ()
+            made = Composer(view, forced).compose(statement, kind, names) if names else None
+            own = methods_in(node, view) if isinstance(made, Kept) and isinstance(node, ast.ClassDef) else ()
+            return () if made is None else (made, *own)
         case ast.Delete() as node:
             return forgotten(view, (*deleted_names(node), *deleted_attributes(node)), "")
         case ast.AugAssign(target=ast.Name(id=name)):
-            return _left(view, (name,))
-        case ast.Assign() as node if key := method_key(node):
-            return _method(statement, node, key, view, forced)
+            return leave(view, (name,))
+        case ast.Assign() as node if keys := method_keys(node):
+            return method(statement, node, keys, view, forced)
         case ast.Expr() as node if not bound_targets(node):
-            return _registering(statement, view, forced)
+            return registered_with(statement, view, forced)
     names = bound_targets(statement.node)
-    if not names or any(_OUTPUT_NAMES.match(name) or name not in view.namespace for name in names):
+    if not names or any(is_output_name(name) or name not in view.namespace for name in names):
         return ()
     return _assigned(statement, names, view, forced)
-
-
-def _defined(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, view: View) -> tuple[str, ...]:
-    """The names by which `node`, which has run, is to be kept."""
-    is_named = not _OUTPUT_NAMES.match(node.name) and node.name in view.namespace
-    own = (node.name,) if is_named else ()
-    if isinstance(node, ast.ClassDef):
-        return own
-    if registrations := registered(node, view):
-        return (*own, *registrations) if is_named else registrations
-    if methods := put_on(node, view):
-        # `@add_to(Foo)` gives what it likes for the name itself; None most often.
-        return (*methods, *own) if is_named and callable(view.namespace[node.name]) else methods
-    return own
-
-
-def _method(statement: Statement, node: ast.Assign, key: str, view: View, forced: bool) -> tuple[Outcome, ...]:
-    """What becomes of `Foo.m = …`."""
-    owner, _, _ = key.partition(".")
-    live = value_of(key, view.namespace)
-    if kept_class(owner, view) is None or not makes_method(node.value, live, view.namespace):
-        return _left(view, (key,), "it is no method now")
-    composer = Composer(view, forced)
-    why = None if forced else why_impure(node.value, composer, makers(node.value, view.namespace))
-    made = NotKept(key, why, forceable=True) if why else composer.compose(statement, Kind.METHOD, (key,))
-    return (made, *_left(view, (key,), "it is another method now")) if isinstance(made, NotKept) else (made,)
-
-
-def _registering(statement: Statement, view: View, forced: bool) -> tuple[Outcome, ...]:
-    """What becomes of `K.register(…)`: a stage of K."""
-    name = registering(statement.node)
-    origin = view.origin(name) if name is not None else None
-    known = view.kept.get(name) if name is not None else None
-    if name is None or known is None or not isinstance(origin, InLayer) or not remembers(name, view):
-        return ()
-    value = statement.node.value  # type: ignore[attr-defined]
-    composer = Composer(view, forced)
-    why = None if forced else why_impure(value, composer, makers(value, view.namespace))
-    made = NotKept(name, why) if why else composer.compose(statement, known.kind, known.gives)
-    if isinstance(made, NotKept):
-        return (NotKept(f"{name}.register(…)", made.reason),)
-    return (made,)
 
 
 def _set_beside(node: ast.stmt, view: View) -> tuple[Outcome, ...]:
@@ -154,11 +111,11 @@ def _set_beside(node: ast.stmt, view: View) -> tuple[Outcome, ...]:
     outcomes: list[Outcome] = []
     for name in sorted(view.changed - own):
         if name not in view.namespace:
-            outcomes += _left(view, (name,), _DELETED)
+            outcomes += leave(view, (name,), _DELETED)
         elif isinstance(view.origin(name), Imported):
             outcomes.append(Hidden(name, view.kept[name]))
         else:
-            outcomes += _left(view, (name,), _PLAIN_NOW if isinstance(node, _SIMPLE) else _SET_IN_BLOCK)
+            outcomes += leave(view, (name,), PLAIN_NOW if isinstance(node, _SIMPLE) else _SET_IN_BLOCK)
     return tuple(outcomes)
 
 
@@ -169,7 +126,7 @@ def defines(node: ast.stmt) -> bool:
     """
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Delete):
         return True
-    names = bound_targets(node) or (isinstance(node, ast.Assign) and method_key(node))
+    names = bound_targets(node) or (isinstance(node, ast.Assign) and method_keys(node))
     value = getattr(node, "value", None)
     return bool(names) and not any(isinstance(part, ast.Call | ast.Await) for part in walk([value or node]))
 
@@ -183,29 +140,31 @@ def _assigned(statement: Statement, names: tuple[str, ...], view: View, forced: 
         return _function(statement, value, names, view, composer)
     if forced or all(map(_is_constant_name, names)) or _is_annotated(node, _FINAL, view):
         if not _has_only_names(node):
-            return _left(view, names)
+            return leave(view, names)
         if len(names) == 1 and _is_type_making(node, value, view):
             return (composer.compose(statement, Kind.VALUE, names),)
         if not forced and not reads_of(node).load.isdisjoint(names):
             # `NUM = NUM + 1`: its statement cannot run again, and its value can be written.
             ends = ((each, f"{_MADE_FROM_ITSELF}; %keep {each} keeps it as it is now") for each in names)
-            left = tuple(outcome for each, end in ends for outcome in _left(view, (each,), end))
+            left = tuple(outcome for each, end in ends for outcome in leave(view, (each,), end))
             return left or (NotKept(", ".join(names), _MADE_FROM_ITSELF, forceable=True),)
         why = None if forced else why_impure(value, composer)
         if why is None:
             return (composer.compose(statement, Kind.VALUE, names),)
-        return (NotKept(", ".join(names), why, forceable=True), *_left(view, names, why))
+        return (NotKept(", ".join(names), why, forceable=True), *leave(view, names, why))
     if len(names) > 1 or not _has_only_names(node):
-        return _left(view, names)
+        return leave(view, names)
+    if name in view.kept and name not in view.changed and _is_alias(value):
+        return ()  # `g = f`, `f = g`: it is what it was
     if _is_type_making(node, value, view) or _is_function_alias(value, name, view):
         outcome = composer.compose(statement, Kind.VALUE, names)
         # A variable that happens to hold a class or function is no failed definition: it stays a plain one, unsaid.
-        return _left(view, names) if isinstance(outcome, NotKept) and _is_alias(value) else (outcome,)
+        return leave(view, names) if isinstance(outcome, NotKept) and _is_alias(value) else (outcome,)
     known = view.kept.get(name)
     is_followed = known is not None and known.kind is Kind.VALUE and not view.dependents(name)
     if is_followed and not why_impure(value, composer):
         return (composer.compose(statement, Kind.VALUE, names),)  # kept by %keep, or for what is gone
-    return _left(view, names)
+    return leave(view, names)
 
 
 def _function(
@@ -221,37 +180,7 @@ def _function(
         made = NotKept(", ".join(names), why, forceable=True)
     if not isinstance(made, NotKept) or names[0] in reads_of(statement.node).load:
         return (made,)  # of `f = wrap(f)` what the layer has is the better part, and no plain variable's past
-    return (made, *_left(view, names, made.reason))
-
-
-def _left(view: View, names: tuple[str, ...], why: str = _PLAIN_NOW) -> tuple[Outcome, ...]:
-    """`names` became plain variables: what was kept under them no longer tells their value.
-
-    A value stays all the same where definitions were made with it and still have it, as one pulled in for a default.
-    """
-    return forgotten(view, [name for name in names if not _made_others(view, name)], why)
-
-
-def _made_others(view: View, name: str) -> bool:
-    known = view.kept.get(name)
-    return known is not None and known.kind is Kind.VALUE and bool(view.dependents(name))
-
-
-def forgotten(view: View, names: Iterable[str], why: str) -> tuple[Outcome, ...]:
-    """The kept ones of `names` leave the layer, and with each what was put on it."""
-    outcomes = []
-    gone = dict.fromkeys(name for name in names if name in view.kept)
-    gone |= dict.fromkeys(part for name in gone for part in view.kept if owner_of(part) == name)
-    for name in gone:
-        if name in view.kept:
-            without = (
-                (view.dependents(name), "need", " to load"),
-                (view.callers(name), "use", ", and will not load without it"),
-            )
-            left = (([o.key for o in others if o.key not in gone], verb, end) for others, verb, end in without)
-            lost = [f"{', '.join(keys)} {verb if keys[1:] else f'{verb}s'} it{end}" for keys, verb, end in left if keys]
-            outcomes.append(Forgotten(name, "; ".join(part for part in (why, *lost) if part)))
-    return tuple(outcomes)
+    return (made, *leave(view, names, made.reason))
 
 
 def _is_constant_name(name: str) -> bool:

@@ -17,6 +17,14 @@ def dependents(name: str, kept: Iterable[Definition]) -> tuple[Definition, ...]:
     return tuple(found for found in _mentioning(name, kept) if name in _reads(found.text).load)
 
 
+def made_from(attribute: str, kept: Iterable[Definition]) -> tuple[Definition, ...]:
+    """Those of `kept`, sorted by key, that read `attribute`, as `Foo.m`, to load: `old = Foo.m`."""
+    found = {d.key: d for d in kept if attribute in d.text and attribute not in d.gives}
+    root = attribute.partition(".")[0]
+    reads = ((definition, _reads(definition.text)) for _, definition in sorted(found.items()))
+    return tuple(definition for definition, r in reads if attribute in r.dotted and root in r.load)
+
+
 def callers(name: str, kept: Iterable[Definition]) -> tuple[Definition, ...]:
     """Those of `kept`, sorted by key, that read `name` only when they are called; not the one that gives it."""
     found = ((definition, _reads(definition.text)) for definition in _mentioning(name, kept))

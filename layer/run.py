@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 from .attached import registering
 from .binding import bound_names, changed_in_place
 from .blocks import taken
-from .decide import decide, forgotten
+from .decide import decide
 from .definition import Definition
 from .errors import LayerError
 from .given import given_by
 from .imports import is_pylab
 from .interrupts import interrupts_deferred
+from .leaving import forgotten
 from .outcome import Forgotten, Kept, NotKept, Outcome, Unchanged
 from .plan import Context, Table, apply, settled, with_rebound
 from .source import Statement

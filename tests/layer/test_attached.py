@@ -23,6 +23,28 @@ KEPT: dict[str, tuple[list[str], list[str]]] = {
     ),
     "method of what is not kept": (["A = iter('ab')", "class B: pass\nb = B()", "b.m = lambda: 1"], ["keep B"]),
     "method of an import": (["from decimal import Context", "Context.m = lambda self: 1"], []),
+    "method under two names": (
+        ["class A: pass", "A.__radd__ = A.__add__ = lambda self, other: 1", "A.__radd__ = lambda self, other: 2"],
+        ["keep A", "keep A.__radd__, A.__add__", "keep A.__radd__"],
+    ),
+    "method that went into the class": (
+        ["class A: pass", "A.m = lambda self: 1\nA.n = lambda self: 1", "class A:\n def m(self): return 2"],
+        [
+            "keep A",
+            "keep A.m",
+            "keep A.n",
+            (
+                "keep A; A.m was made with the earlier A; after a restart it is made with the new one; "
+                "A.n was made with the earlier A; after a restart it is made with the new one"
+            ),
+            "forget A.m: class A has its own now",
+        ],
+    ),
+    "name of its own other name": (["def f(): pass", "g = f", "f = g"], ["keep f", "keep g"]),
+    "circle": (
+        ["def f(): pass", "g = f", "def f(x=g): pass"],
+        ["keep f", "keep g", "not f: it needs g to load, which itself needs f; the layer still has the earlier one"],
+    ),
     "method wrapped": (
         ["def w(f): return lambda self: f(self) + 1", "class A: pass", "A.m = lambda self: 1", "A.m = w(A.m)"],
         ["keep w", "keep A", "keep A.m", "keep A.m"],
