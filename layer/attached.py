@@ -16,7 +16,7 @@ from .binding import bound_names
 from .callables import FUNCTIONS, live_value, makers, makes_method
 from .compose import Composer
 from .definition import Kind
-from .given import is_output_name, registered_for, registrations
+from .given import is_output_name, owner_of, registered_for, registrations
 from .leaving import forgotten, leave
 from .outcome import NotKept, Outcome
 from .purity import why_impure
@@ -41,10 +41,25 @@ def defined(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, view: V
     return own
 
 
-def methods_in(node: ast.ClassDef, view: View) -> tuple[Outcome, ...]:
-    """The methods put on the class earlier that `node`, its new text, has itself: they would hide those."""
-    keys = (f"{node.name}.{name}" for name in sorted(bound_names(node.body)))
-    return forgotten(view, [key for key in keys if key in view.kept], f"class {node.name} has its own now")
+def unfit_for(node: ast.stmt, name: str, view: View) -> tuple[Outcome, ...]:
+    """What was put on the kept definition `name` and cannot be on what `node` has made of it: that leaves the layer."""
+    if name not in view.kept:
+        return ()
+    parts = [part for part in view.kept if owner_of(part) == name]
+    if not parts:
+        return ()
+    own = bound_names(node.body) if isinstance(node, ast.ClassDef) else frozenset()
+    hidden = [part for part in parts if part.partition(".")[2] in own]  # they would hide the class's new ones
+    is_class = kept_class(name, view) is not None
+    lost = [
+        part
+        for part in parts
+        if part not in hidden and not (_is_generic(part.partition("@")[0], view) if "@" in part else is_class)
+    ]
+    return (
+        *forgotten(view, hidden, f"class {name} has its own now"),
+        *forgotten(view, lost, f"nothing can be put on {name} now"),
+    )
 
 
 def method(

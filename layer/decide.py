@@ -10,7 +10,7 @@ import typing
 from dataclasses import replace
 from types import BuiltinFunctionType, FunctionType, GenericAlias, MethodType, UnionType
 
-from .attached import defined, method, methods_in, registered_with
+from .attached import defined, method, registered_with, unfit_for
 from .binding import changed_in_place
 from .callables import makers, makes_function
 from .compose import Composer
@@ -45,7 +45,9 @@ def decide(statement: Statement, view: View, *, forced: bool = False) -> tuple[O
         outcomes = (*_decided(statement, view, forced), *_set_beside(statement.node, view))
     except RecursionError:
         return tuple(NotKept(name, "it is nested too deeply to be read") for name in bound_targets(statement.node)[:1])
-    return (*_beside_the_earlier(outcomes, statement, view), *_changed_in_place(statement.node, view))
+    kept = [name for outcome in outcomes if isinstance(outcome, Kept) for name in outcome.definition.gives]
+    lost = [outcome for name in kept for outcome in unfit_for(statement.node, name, view)]
+    return (*_beside_the_earlier(outcomes, statement, view), *lost, *_changed_in_place(statement.node, view))
 
 
 def _beside_the_earlier(outcomes: tuple[Outcome, ...], statement: Statement, view: View) -> tuple[Outcome, ...]:
@@ -82,8 +84,7 @@ def _decided(statement: Statement, view: View, forced: bool) -> tuple[Outcome, .
             names = defined(node, view)
             kind = Kind.METHOD if names and owner_of(names[0]) else kind_of(node)
             made = Composer(view, forced).compose(statement, kind, names) if names else None
-            own = methods_in(node, view) if isinstance(made, Kept) and isinstance(node, ast.ClassDef) else ()
-            return () if made is None else (made, *own)
+            return () if made is None else (made,)
         case ast.Delete() as node:
             return forgotten(view, (*deleted_names(node), *deleted_attributes(node)), "")
         case ast.AugAssign(target=ast.Name(id=name)):

@@ -40,6 +40,28 @@ KEPT: dict[str, tuple[list[str], list[str]]] = {
             "forget A.m: class A has its own now",
         ],
     ),
+    "generic function that is a plain one now": (
+        [
+            "from functools import singledispatch\n@singledispatch\ndef area(s): return 0",
+            "@area.register\ndef _(s: int): return s",
+            "def area(s): return 1",
+        ],
+        [
+            "keep area",
+            "keep area@int",
+            "keep area; area@int was made with the earlier area; after a restart it is made with the new one",
+            "forget area@int: nothing can be put on area now",
+        ],
+    ),
+    "class that is a function now": (
+        ["class A: pass", "A.m = lambda self: 1", "def A(): pass"],
+        [
+            "keep A",
+            "keep A.m",
+            "keep A; A.m was made with the earlier A; after a restart it is made with the new one",
+            "forget A.m: nothing can be put on A now",
+        ],
+    ),
     "name of its own other name": (["def f(): pass", "g = f", "f = g"], ["keep f", "keep g"]),
     "circle": (
         ["def f(): pass", "g = f", "def f(x=g): pass"],
