@@ -47,7 +47,19 @@ def decide(statement: Statement, view: View, *, forced: bool = False) -> tuple[O
         return tuple(NotKept(name, "it is nested too deeply to be read") for name in bound_targets(statement.node)[:1])
     kept = [name for outcome in outcomes if isinstance(outcome, Kept) for name in outcome.definition.gives]
     lost = [outcome for name in kept for outcome in unfit_for(statement.node, name, view)]
-    return (*_beside_the_earlier(outcomes, statement, view), *lost, *_changed_in_place(statement.node, view))
+    outcomes = _beside_the_earlier(_without_words_on(lost, outcomes), statement, view)
+    return (*outcomes, *lost, *_changed_in_place(statement.node, view))
+
+
+def _without_words_on(lost: Iterable[Outcome], outcomes: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
+    """`outcomes` without warnings of what a restart makes of the `lost` ones, which it does not bring back."""
+    gone = tuple(f"{outcome.name} " for outcome in lost if isinstance(outcome, Forgotten))
+    return tuple(
+        replace(outcome, warnings=tuple(said for said in outcome.warnings if not said.startswith(gone)))
+        if isinstance(outcome, Kept) and gone
+        else outcome
+        for outcome in outcomes
+    )
 
 
 def _beside_the_earlier(outcomes: tuple[Outcome, ...], statement: Statement, view: View) -> tuple[Outcome, ...]:
