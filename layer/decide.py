@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import typing
+from collections.abc import Iterable
 from dataclasses import replace
 from types import BuiltinFunctionType, FunctionType, GenericAlias, MethodType, UnionType
 
@@ -81,7 +82,8 @@ def _changed_in_place(node: ast.stmt, view: View) -> tuple[Outcome, ...]:
     outcomes = []
     for name in sorted(changed_in_place(node) & view.kept.keys() - {*bound_targets(node)}):
         origin = view.origin(name)
-        if isinstance(origin, InLayer) and origin.definition.kind is Kind.VALUE:
+        is_value = isinstance(origin, InLayer) and origin.definition.kind is Kind.VALUE
+        if isinstance(origin, InLayer) and is_value and not _is_type(view.namespace[name]):  # a class is put on
             setting = defining_statement(origin.definition.text)
             if not (is_literal(setting) and gives_again(setting, view.namespace[name])):
                 outcomes.append(
@@ -174,7 +176,8 @@ def _assigned(statement: Statement, names: tuple[str, ...], view: View, forced: 
         # A variable that happens to hold a class or function is no failed definition: it stays a plain one, unsaid.
         return leave(view, names) if isinstance(outcome, NotKept) and _is_alias(value) else (outcome,)
     known = view.kept.get(name)
-    is_followed = known is not None and known.kind is Kind.VALUE and not view.dependents(name)
+    is_followed = known is not None and known.kind is Kind.VALUE and name not in view.functions
+    is_followed = is_followed and not view.dependents(name)
     if is_followed and not why_impure(value, composer):
         return (composer.compose(statement, Kind.VALUE, names),)  # kept by %keep, or for what is gone
     return leave(view, names)

@@ -44,6 +44,7 @@ class Image:
         self.namespace = namespace
         self._live: dict[str, Definition] = {}
         self.live = MappingProxyType(self._live)  # by every name a definition gives
+        self.functions: set[str] = set()  # the names whose value could be called when marked
         self._same: dict[str, Callable[[object], bool]] = {}  # whether a value is what the name had when marked
 
     def install(self, definition: Definition, way: Way) -> None:
@@ -61,6 +62,7 @@ class Image:
         """The name is no definition any more; its object, if there is one, is left alone."""
         self._live.pop(name, None)
         self._same.pop(name, None)
+        self.functions.discard(name)
 
     def remove(self, name: str) -> None:
         """Take the live object of the definition `name` away. What is registered as `f@Type` cannot be: it stays."""
@@ -72,8 +74,10 @@ class Image:
 
     def mark(self, name: str) -> None:
         """Take what the definition's `name` is now for the definition's own."""
+        live = value_of(name, self.namespace)
+        (self.functions.add if callable(live) else self.functions.discard)(name)
         if name in self._live:
-            self._same[name] = _telling(value_of(name, self.namespace))
+            self._same[name] = _telling(live)
 
     def is_other(self, name: str) -> bool:
         """Whether `name` is another object than when it was marked last; one never marked is."""

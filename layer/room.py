@@ -153,7 +153,16 @@ class Layer:
         """What a decision sees, on a statement that bound the names `bound`."""
         changed = frozenset(name for name in bound if name in kept and self.image.is_other(name))
         plain, imports = self.variables.plain, self.variables.imports
-        return View(self.image.namespace, kept, plain, imports, self._modules, self._ambient, changed=changed)
+        return View(
+            self.image.namespace,
+            kept,
+            plain,
+            imports,
+            self._modules,
+            self._ambient,
+            functions=self.image.functions,
+            changed=changed,
+        )
 
     def has_moved(self) -> bool:
         """Whether another kernel or git itself committed since this one last did.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import TypeAlias
@@ -81,6 +81,7 @@ class View:
     shipped: Mapping[str, Definition] = field(
         default_factory=dict
     )  # live ones of cells folders, by every name they give
+    functions: Collection[str] = ()  # the kept names that could be called before the statement decided on
     changed: frozenset[str] = frozenset()  # the kept names that the statement decided on bound to another object
 
     def origin(self, name: str, dotted: Iterable[str] = ()) -> Origin:

@@ -211,6 +211,18 @@ KEPT: dict[str, tuple[list[str], list[str]]] = {
         ["from functools import partial", "def g(a, b): return a", "f = partial(g, 1)", "h = f"],
         ["keep g", "keep f", "keep h"],
     ),
+    "lambda that becomes data": (
+        ["f = lambda x: x", "f = 3", "def g(): pass", "h = g\nh = 4"],
+        [
+            "keep f",
+            "forget f: it is a plain variable now",
+            *("keep g", "keep h", "forget h: it is a plain variable now"),
+        ],
+    ),
+    "method on a namedtuple": (
+        ["from collections import namedtuple", "P = namedtuple('P', 'x')", "P.m = lambda self: 1"],
+        ["keep P", "keep P.m"],
+    ),
     "call of what makes functions": (["def g(n): return lambda: n", "f = g(3)"], ["keep g", "keep f"]),
     "call with an impure argument": (
         ["import os", "def g(n): return lambda: n", "f = g(os.getpid())"],
