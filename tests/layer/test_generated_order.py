@@ -247,8 +247,8 @@ def test_methods_of_one_class_may_read_each_other(tmp_path: Path) -> None:
         "classes/c/Circle.py": "class Circle:\n    pass\n",
         "methods/c/Circle.alias.py": "Circle.alias = Circle.grow\n",
         "methods/c/Circle.grow.py": "Circle.grow = lambda self: 'grown'\n",
-        "methods/c/Circle.last.py": "# perdure: after Circle.zero\nCircle.last = getattr(Circle, 'zero', None)\n",
-        "methods/c/Circle.zero.py": "Circle.zero = 0\n",
+        "methods/c/Circle.last.py": "# perdure: after Circle.naught\nCircle.last = getattr(Circle, 'zero', None)\n",
+        "methods/c/Circle.zero.py": "Circle.zero = Circle.naught = 0\n",
     }
     both = Both(tmp_path, files)
     assert both.skipped == {}
