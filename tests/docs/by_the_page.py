@@ -1,0 +1,216 @@
+"""A reader and a writer of definition files, and the paths of these, made from docs/format.md alone.
+
+On the standard library and without perdure: test_format compares the two. The numbers are steps of "Reading a file".
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import itertools
+import re
+import symtable
+import unicodedata
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What "Reading a file" says comes out."""
+
+    key: str
+    kind: str
+    text: str
+    imports: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    overrides: str = ""
+    after: tuple[str, ...] = ()
+
+
+class Unreadable(Exception):
+    pass
+
+
+def read(data: bytes) -> Facts:
+    try:  # 1
+        text = data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError:
+        raise Unreadable from None
+    body = parsed(text)  # 2
+    fields = first_line(text)  # 3
+    lines = text.split("\n")
+    count = next(
+        (n for n, node in enumerate(body) if not isinstance(node, ast.Import | ast.ImportFrom)), len(body)
+    )  # 4
+    if count == len(body):
+        raise Unreadable
+    while count and body[count - 1].end_lineno == body[count].lineno:
+        count -= 1
+    imports, body = body[:count], body[count:]
+    start = (imports[-1].end_lineno or 0) if imports else int(fields is not None)  # 5
+    while start < len(lines) and not lines[start].strip(" \t\f\v\r"):
+        start += 1
+    if not (names := told_by(body)):  # 6
+        raise Unreadable
+    if named := (fields or {}).get("name"):  # 7
+        if {name for name in named if not re.search("[.@]", name)} - bound(body):
+            raise Unreadable
+        names = named
+    return Facts(
+        key=names[0],  # 8
+        kind=kind_of(names[0], body),
+        text="\n".join(lines[start:]).rstrip("\n"),
+        imports=tuple(segment(lines, node) for node in imports),
+        names=names,
+        needs=(fields or {}).get("needs", ()),
+        overrides=next((v[7:] for v in (fields or {}).get("overrides", ()) if v.startswith("sha256:")), ""),
+        after=(fields or {}).get("after", ()),
+    )
+
+
+def parsed(text: str) -> list[ast.stmt]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return ast.parse(text).body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            raise Unreadable from None
+
+
+def first_line(text: str) -> dict[str, tuple[str, ...]] | None:
+    line = text.split("\n")[0]
+    if not line.startswith("# perdure:"):
+        return None
+    fields: dict[str, tuple[str, ...]] = {}
+    for part in line.removeprefix("# perdure:").split(";"):
+        field, _, values = part.strip().partition(" ")
+        fields[field] = tuple(unquote(value.strip()) for value in values.split(",") if value.strip())
+    return fields
+
+
+def segment(lines: list[str], node: ast.stmt) -> str:
+    taken = [line.encode() for line in lines[node.lineno - 1 : node.end_lineno]]
+    taken[-1] = taken[-1][: node.end_col_offset]
+    taken[0] = taken[0][node.col_offset :]
+    return b"\n".join(taken).decode()
+
+
+def told_by(body: list[ast.stmt]) -> tuple[str, ...]:
+    """The names that the last statement which gives any tells."""
+    return next((names for node in reversed(body) if (names := names_of(node))), ())
+
+
+def names_of(node: ast.stmt) -> tuple[str, ...]:
+    """What the table of step 6 says."""
+    match node:
+        case ast.FunctionDef(name="_") | ast.AsyncFunctionDef(name="_"):
+            return tuple(dict.fromkeys(registrations(node)))
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return (name,)
+        case ast.Assign(targets=targets):
+            on_classes = [
+                f"{target.value.id}.{target.attr}"
+                for target in targets
+                if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)
+            ]
+            names = on_classes if len(on_classes) == len(targets) else itertools.chain(*map(targeted, targets))
+            return tuple(dict.fromkeys(names))
+        case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr()) | ast.Expr(ast.NamedExpr(ast.Name(id=name))):
+            return (name,)
+    return (node.name.id,) if type(node).__name__ == "TypeAlias" else ()  # type: ignore[attr-defined]
+
+
+def targeted(target: ast.expr) -> Iterator[str]:
+    match target:
+        case ast.Name(id=name):
+            yield name
+        case ast.Starred(value=value):
+            yield from targeted(value)
+        case ast.Tuple(elts=parts) | ast.List(elts=parts):
+            for part in parts:
+                yield from targeted(part)
+
+
+def registrations(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
+    parameters = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    annotation = next((each.annotation for each in parameters if each.annotation), None)
+    for decorator in reversed(node.decorator_list):
+        called, arguments = decorator, []
+        if isinstance(decorator, ast.Call):
+            called, arguments = decorator.func, decorator.args
+        kind = arguments[0] if arguments else annotation
+        written = ast.unparse(called)
+        if kind is not None and re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*\.register", written):
+            is_text = isinstance(kind, ast.Constant) and isinstance(kind.value, str)
+            name = kind.value.strip() if is_text else ast.unparse(kind)  # type: ignore[attr-defined]
+            yield f"{written.removesuffix('.register')}@{name}"
+
+
+def bound(body: list[ast.stmt]) -> set[str]:
+    table = symtable.symtable(ast.unparse(ast.Module(body, [])), "", "exec")
+    return {each.get_name() for each in table.get_symbols() if each.is_assigned() or each.is_imported()}
+
+
+def kind_of(key: str, body: list[ast.stmt]) -> str:  # 9
+    if "." in key or "@" in key:
+        return "methods"
+    node = next((node for node in body if key in names_of(node)), body[-1])
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return "functions"
+    return "classes" if isinstance(node, ast.ClassDef) else "values"
+
+
+def write(facts: Facts) -> bytes:
+    """What "Writing a file" says."""
+    names = facts.names or (facts.key,)
+    told = told_by(parsed(facts.text))
+    fields = {
+        "needs": facts.needs,
+        "overrides": (f"sha256:{facts.overrides}",) if facts.overrides else (),
+        "after": facts.after,
+        "name": names if names != told else (),
+    }
+    said = "; ".join(f"{field} {', '.join(map(escaped, values))}" for field, values in fields.items() if values)
+    first = f"# perdure: {said}\n" if said else ""
+    imports = "".join(f"{line}\n" for line in facts.imports)
+    if imports:
+        imports += "\n" if facts.kind == "values" else "\n\n"
+    elif any(re.match(r"[ \t\f]*#.*?coding[:=][ \t]*[-\w.]+", line) for line in facts.text.split("\n")[:2]):
+        first = f"{first or '# perdure:' + chr(10)}\n"
+    elif facts.text.startswith("# perdure:"):
+        first = first or "# perdure:\n"
+    return f"{first}{imports}{facts.text}\n".encode()
+
+
+def escaped(value: str) -> str:
+    return re.sub(r"[%,;\r\n]", lambda found: f"%{ord(found[0]):02X}", value)
+
+
+def path_of(kind: str, key: str, twins: Iterable[str] = ()) -> str:
+    """What "File names" says of `key`, which has these `twins`."""
+    composed = unicodedata.normalize("NFC", key)
+    digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+    escapes = [
+        c if re.fullmatch(r"[A-Za-z0-9_.@]", c) else "".join(f"%{b:02X}" for b in c.encode("utf-8", "surrogatepass"))
+        for c in composed
+    ]
+    stem = "".join(escapes)
+    if len(stem) > 180:
+        ends = itertools.accumulate(map(len, escapes))
+        stem = stem[: max((end for end in ends if end <= 180), default=0)] + f"~{digest[:12]}"
+    elif [*twins] and not key == key.lower() == composed:
+        stem += f"~{digest[:6]}"
+    inner = composed[0].lower() if re.match(r"[A-Za-z_]", composed) else "~"
+    return f"{kind}/{inner}/{stem}.py"
+
+
+def paths_of(kind: str, keys: Iterable[str]) -> dict[str, str]:
+    """Where the files of all `keys` are, which are of one kind."""
+    alike: dict[str, list[str]] = {}
+    for key in keys:
+        alike.setdefault(path_of(kind, key).lower(), []).append(key)
+    return {key: path_of(kind, key, {*twins} - {key}) for twins in alike.values() for key in twins}
