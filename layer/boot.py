@@ -24,7 +24,8 @@ from .imports import ImportRecord, entries_of
 from .install import FromText, Image
 from .naming import name_told_by
 from .order import Loadable, load_order
-from .scope import Reads, reads_of
+from .scope import Reads
+from .stages import reads_of_definition
 from .view import MODULE_NAMES
 
 _LONGEST = 200  # characters of an exception's message in a reason
@@ -111,7 +112,7 @@ class Boot:
         for path, data in sorted(files.items()):
             try:
                 file = read_file(path, data)
-                reads = reads_of(*file.tree.body)
+                reads = reads_of_definition(*file.tree.body)
             except UnreadableFile as error:
                 self._skip(path, f"line {error.line}: {error.why}")
                 continue

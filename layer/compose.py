@@ -10,12 +10,12 @@ from dataclasses import replace
 
 from .definition import Definition, Key, Kind
 from .dependents import in_circle, made_from, overtaken
-from .given import given_by, owner_of, registration_types
+from .given import given_by, owner_of
 from .imports import ImportEntry, extended, statements
 from .outcome import Kept, NotKept, Unchanged
 from .purity import why_impure
 from .running import Running
-from .scope import Reads, reads_of
+from .scope import Reads
 from .secret import suspect
 from .source import Statement, assigned, bound_targets
 from .stages import (
@@ -24,6 +24,7 @@ from .stages import (
     is_overload,
     parts_of,
     reads_itself,
+    reads_of_definition,
     until_part,
     with_part,
 )
@@ -106,7 +107,7 @@ class Composer:
         return True
 
     def _make(self, statement: Statement, kind: Kind, names: tuple[str, ...]) -> Definition | NotKept:
-        reads, own = self._reads(statement), frozenset(names)
+        reads, own = reads_of_definition(statement.node, futures=statement.futures), frozenset(names)
         if reads.awaits:
             return NotKept(names[0], "it awaits as it loads, which no file can")
         if missing := self._missing(reads, own):
@@ -130,12 +131,6 @@ class Composer:
             after=self._after(names),
             names=names if len(names) > 1 or given_by(statement.node) != names else (),
         )
-
-    def _reads(self, statement: Statement) -> Reads:
-        reads, node = reads_of(statement.node, futures=statement.futures), statement.node
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (types := registration_types(node)):
-            return replace(reads, load=reads.load | types & reads.annotation)
-        return reads
 
     def _is_in_circle(self, name: str, names: tuple[str, ...]) -> bool:
         """Whether `name` needs one of `names` to load: no order of the files could bring them back."""

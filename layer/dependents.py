@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping
 
 from .binding import bound_names
 from .definition import Definition
-from .scope import Reads, reads_of
+from .scope import Reads
 from .source import parse
+from .stages import reads_of_definition
 
 
 def dependents(name: str, kept: Iterable[Definition]) -> tuple[Definition, ...]:
@@ -72,4 +73,4 @@ def _mentioning(name: str, kept: Iterable[Definition]) -> list[Definition]:
 
 @functools.lru_cache(maxsize=4096)
 def _reads(text: str) -> Reads:
-    return reads_of(*parse(text).body)
+    return reads_of_definition(*parse(text).body)

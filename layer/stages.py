@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 
-from .given import base_of, given_by_all, owner_of
+from .given import base_of, given_by_all, owner_of, registration_types
 from .purity import import_path
-from .scope import reads_of
+from .scope import Reads, reads_of
 from .source import Source, Statement, parse
 
 _OVERLOAD = frozenset({"typing.overload", "typing_extensions.overload"})
@@ -53,6 +54,14 @@ def until_part(text: str, part: str) -> str:
     for each in parts[1 : number + 1]:
         made = with_part(made, each)
     return made
+
+
+def reads_of_definition(*body: ast.stmt, futures: tuple[str, ...] = ()) -> Reads:
+    """What a definition reads: as `reads_of`, with the types that a bare `@f.register` looks up as it loads."""
+    reads = reads_of(*body, futures=futures)
+    functions = [node for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    types = frozenset().union(*map(registration_types, functions)) & reads.annotation
+    return replace(reads, load=reads.load | types) if types else reads
 
 
 def reads_itself(node: ast.stmt, name: str) -> bool:
