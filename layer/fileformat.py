@@ -74,20 +74,20 @@ def read_file(path: RelPath, data: bytes) -> File:
     if not body:
         raise UnreadableFile(path, 1, "it defines nothing")
     header = _read_header(text)
-    key, kind, names = _identity(path, body)
     fields = header or {}
-    if given := fields.get("name", ()):
-        if strange := sorted({name for name in given if not owner_of(name)} - bound_names(body)):
-            raise UnreadableFile(path, 1, f"its first line names {strange[0]}, which it does not define")
-        key, kind = Key(given[0]), kind_of_all(body, given)
+    told, given = given_by_all(body), fields.get("name", ())
+    if strange := sorted({name for name in given if not owner_of(name)} - bound_names(body)):
+        raise UnreadableFile(path, 1, f"its first line names {strange[0]}, which it does not define")
+    if not (names := given or told):
+        raise UnreadableFile(path, body[0].lineno, "it defines nothing")
     definition = Definition(
-        key=key,
-        kind=kind,
+        key=Key(names[0]),
+        kind=kind_of_all(body, names),
         text=source.lines_from(_first_line_of_text(source, header is not None, imports)),
         imports=tuple(source.segment(node) for node in imports),
         needs=fields.get("needs", ()),
         after=tuple(Key(name) for name in fields.get("after", ())),
-        names=given or (names if len(names) > 1 else ()),
+        names=given or (told if len(told) > 1 else ()),
         overrides=next((d.removeprefix(_DIGEST) for d in fields.get("overrides", ()) if d.startswith(_DIGEST)), ""),
     )
     return File(definition, text, tree)
@@ -156,9 +156,3 @@ def _first_line_of_text(source: Source, has_header: bool, imports: list[ast.stmt
     while source.is_blank(line):
         line += 1
     return line
-
-
-def _identity(path: RelPath, body: list[ast.stmt]) -> tuple[Key, Kind, tuple[str, ...]]:
-    if names := given_by_all(body):
-        return Key(names[0]), kind_of_all(body, names), names
-    raise UnreadableFile(path, body[0].lineno, "it defines nothing")

@@ -77,6 +77,13 @@ KEPT: dict[str, tuple[list[str], list[str]]] = {
         ],
         ["keep add_to", "keep A", "keep B", "keep A.m", "keep B.m"],
     ),
+    "method by a decorator, of a name of the shell's": (
+        [
+            "def add_to(c):\n def put(f): setattr(c, f.__name__, f)\n return put",
+            "class A: pass\n@add_to(A)\ndef _(self): pass",
+        ],
+        ["keep add_to", "keep A", "keep A._"],
+    ),
     "method by a decorator that gives the function": (
         [
             "def add_to(c):\n def put(f):\n  setattr(c, f.__name__, f)\n  return f\n return put",
