@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from .definition import Definition, Key, Kind
 from .dependents import overtaken
-from .imports import ImportEntry, statements
+from .imports import ImportEntry, entries_of, statements
 from .outcome import Kept, NotKept, Unchanged
 from .purity import why_impure
 from .running import Running
@@ -45,6 +45,9 @@ class Composer:
         newer = overtaken(made, self._view.kept)
         if known is not None and _is_same(known, made) and not self._pulled and not newer:
             return Unchanged(made, self._variables(made.needs))
+        shipped = self._view.shipped.get(name)
+        if known is None and shipped is not None and self._is_shipped(made, shipped) and not self._pulled:
+            return Unchanged(shipped, self._variables(made.needs))
         pulled = tuple(self._pulled.values())
         if pulled and not self._forced:
             whole = _with_values(statement.node, self._pulled)
@@ -106,6 +109,8 @@ class Composer:
             known, imported = self._view.kept.get(name), self._view.imports.last(name)
             if known is not None and known.text == statement.text:
                 return known  # the cell was run again
+            if known is None and name in self._view.shipped and name not in self._view.lost:
+                continue  # that of a cells folder is loaded first
             if known is not None or not (imported or hasattr(builtins, name)):
                 return NotKept(names[0], f"its load reads the earlier {name}, which it replaces")
             carried += imported  # `class Path(Path)`
@@ -117,7 +122,19 @@ class Composer:
             needs=self._needs(reads, own),
             after=self._after(names),
             names=names if len(names) > 1 else (),
+            overrides=self._view.shipped[names[0]].digest if names[0] in self._view.shipped else "",
         )
+
+    def _is_shipped(self, made: Definition, shipped: Definition) -> bool:
+        """Whether `made` is what a cells folder gives, whose file may import more and otherwise."""
+        there = {(e.binding, e.path) for e in self._imported(shipped)}
+        is_same = made.text == shipped.text and made.kind is shipped.kind and made.names == shipped.names
+        return is_same and all((e.binding, e.path) in there for e in self._imported(made))
+
+    def _imported(self, definition: Definition) -> Iterator[ImportEntry]:
+        for line in definition.imports:
+            for node in parse(line).body:
+                yield from entries_of(node, self._view.modules)
 
     def _carried(self, reads: Reads, own: frozenset[str]) -> Iterator[ImportEntry]:
         """The imports that the definition carries."""

@@ -16,7 +16,7 @@ from .compose import Composer, defining_statement
 from .definition import Kind
 from .given import kind_of
 from .known import TYPE_MAKERS
-from .outcome import Forgotten, Hidden, NotKept, Outcome
+from .outcome import Forgotten, Hidden, NotKept, Outcome, Returns
 from .purity import import_path, why_impure
 from .scope import reads_of
 from .source import Statement, bound_targets, deleted_names, dotted
@@ -149,11 +149,15 @@ def _assigned(statement: Statement, names: tuple[str, ...], view: View, forced: 
         outcome = composer.compose(statement, Kind.VALUE, names)
         # A variable that happens to hold a class or function is no failed definition: it stays a plain one, unsaid.
         return _left(view, names) if isinstance(outcome, NotKept) and _is_alias(value) else (outcome,)
-    known = view.kept.get(name)
+    known, shipped = view.kept.get(name), view.shipped.get(name)
+    base = shipped if shipped is not None and (known is None or known.overrides) else known
+    wraps = base is not None and name in reads_of(node).load and _is_still(base.kind, view.namespace[name])
+    if wraps and (name not in view.lost if known is None else known.text == statement.text):
+        return (composer.compose(statement, Kind.VALUE, names),)  # `f = wrap(f)` over the f of a cells folder
     is_followed = known is not None and known.kind is Kind.VALUE and not view.dependents(name)
     if is_followed and not why_impure(value, composer):
         return (composer.compose(statement, Kind.VALUE, names),)  # kept by %keep, or for what is gone
-    if known is not None and name in reads_of(node).load and _is_still(known.kind, view.namespace[name]):
+    if known is not None and wraps:
         # `f = wrap(f)`: what the layer has is the better part of it, and no plain variable's past.
         return (NotKept(name, f"it wraps the earlier {name}, {_HAS_STILL}"),)
     return _left(view, names)
@@ -173,7 +177,7 @@ def _made_others(view: View, name: str) -> bool:
 
 
 def _forgotten(view: View, names: tuple[str, ...], why: str) -> tuple[Outcome, ...]:
-    outcomes = []
+    outcomes: list[Outcome] = []
     for name in dict.fromkeys(names):
         if name in view.kept:
             without = (
@@ -183,6 +187,8 @@ def _forgotten(view: View, names: tuple[str, ...], why: str) -> tuple[Outcome, .
             left = (([o.key for o in others if o.key not in names], verb, end) for others, verb, end in without)
             lost = [f"{', '.join(keys)} {verb if keys[1:] else f'{verb}s'} it{end}" for keys, verb, end in left if keys]
             outcomes.append(Forgotten(name, "; ".join(part for part in (why, *lost) if part)))
+        if name in view.shipped and (name in view.kept or not why):
+            outcomes.append(Returns(name, view.origins.get(name, "")))
     return tuple(outcomes)
 
 

@@ -16,14 +16,14 @@ from .boot import Boot, BootReport
 from .definition import Definition, Key, RelPath
 from .errors import StoreFault, UnknownDefinition
 from .events import EventLog, EventName
-from .install import Image, InPlace
+from .install import InPlace
 from .interrupts import interrupts_deferred
 from .outcome import Forgotten, Kept
 from .plan import Context, Entry, Table, apply, definitions_of, step
 from .reread import reread as read_again
 from .run import Run
+from .shipped import Shipped
 from .store import CommitId, Dirt, Remove, Store, Write
-from .variables import Variables
 from .view import Variable, View
 
 
@@ -47,17 +47,20 @@ class Layer:
         *,
         ambient: Mapping[str, object],
         modules: Mapping[str, ModuleType] | None = None,
+        shipped: Shipped | None = None,
     ) -> None:
+        """`shipped` are the cells folders that were loaded into the namespace before; None where there are none."""
+        self._modules = sys.modules if modules is None else modules
+        self.shipped = Shipped(namespace, self._modules) if shipped is None else shipped
         self.root = root
-        self.image = Image(namespace)
+        self.image = self.shipped.image
         self.report = BootReport()
         self._store = store
         self._events = events
         self._ambient = ambient
-        self._modules = sys.modules if modules is None else modules
         self._files: dict[RelPath, bytes] = {}  # as last read or written here
         self._head: CommitId | None = None  # likewise
-        self.variables = Variables(namespace, self._modules)
+        self.variables = self.shipped.variables
         self.table = Table()
         self.lock = threading.RLock()
 
@@ -70,7 +73,7 @@ class Layer:
         with self.lock:
             self._head = self._store.head()
             self._files = dict(self._store.files())
-            boot = Boot(self._files, self.root, self.image, self.variables.imports, self._modules)
+            boot = Boot(self._files, self.root, self.image, self.variables.imports, self._modules, self.shipped)
             self.report = boot.run()
             entries = [Entry(item.definition, item.path) for item in self.report.loaded]
             entries += [Entry(s.definition, s.path, awake=False) for s in self.report.skipped if s.definition]
@@ -78,11 +81,15 @@ class Layer:
         return self.report
 
     def record_skipped(self) -> None:
-        """Put what this boot left out on the record.
+        """Put what this boot left out on the record, with the folder where that is a cells folder.
 
         Raises:
             StoreFault: the record cannot be written.
         """
+        for loaded in self.shipped.folders:
+            folder = str(loaded.folder.path)
+            for skipped in loaded.report.skipped:
+                self._events.record(EventName.FILE_SKIPPED, folder=folder, path=skipped.path, reason=skipped.reason)
         for skipped in self.report.skipped:
             self._events.record(EventName.FILE_SKIPPED, path=skipped.path, reason=skipped.reason)
 
@@ -121,21 +128,19 @@ class Layer:
         return self._definition(name).text
 
     def location(self, name: str) -> Location:
-        """Where the text of the definition `name` stands in the layer.
+        """Where the text of the definition `name` stands, in the layer or in a cells folder.
 
         Raises:
             UnknownDefinition: nothing of that name is kept.
         """
         definition = self._definition(name)
+        given = self.shipped.given.get(name)
+        if given is not None and given.definition is definition:
+            return _location(given.folder / given.path, definition)
         entry = self.table.entries.get(definition.key)
         if entry is None:
             raise UnknownDefinition(name)
-        path = self.root / entry.path
-        try:
-            before, found, _ = path.read_text(encoding="utf-8").partition(definition.text)
-        except (OSError, UnicodeDecodeError):
-            return Location(path, 1)
-        return Location(path, before.count("\n") + 1 if found else 1)
+        return _location(self.root / entry.path, definition)
 
     def _definition(self, name: str) -> Definition:
         try:
@@ -148,8 +153,18 @@ class Layer:
     def view(self, kept: Mapping[str, Definition], bound: Iterable[str] = ()) -> View:
         """What a decision sees, on a statement that bound the names `bound`."""
         changed = frozenset(name for name in bound if name in kept and self.image.is_other(name))
-        plain, imports = self.variables.plain, self.variables.imports
-        return View(self.image.namespace, kept, plain, imports, self._modules, self._ambient, changed=changed)
+        return View(
+            self.image.namespace,
+            kept,
+            self.variables.plain,
+            self.variables.imports,
+            self._modules,
+            self._ambient,
+            shipped=self.shipped.definitions,
+            origins=self.shipped.origins,
+            lost=self.shipped.lost,
+            changed=changed,
+        )
 
     def has_moved(self) -> bool:
         """Whether another kernel or git itself committed since this one last did.
@@ -176,7 +191,9 @@ class Layer:
         """
         self._head = self._store.head()
         files = dict(self._store.files())
-        made = read_again(files, self._files, self.table, self.report.skipped, self.image.live)
+        shipped = self.shipped.definitions
+        live = [name for name, definition in self.image.live.items() if shipped.get(name) is not definition]
+        made = read_again(files, self._files, self.table, self.report.skipped, live)
         self._files, self.table = files, made.table
         self.report = replace(self.report, skipped=made.skipped)
 
@@ -233,3 +250,11 @@ class Layer:
         left = tuple(skipped for skipped in self.report.skipped if not kept.issuperset(skipped.names))
         if len(left) < len(self.report.skipped):
             self.report = replace(self.report, skipped=left)
+
+
+def _location(path: Path, definition: Definition) -> Location:
+    try:
+        before, found, _ = path.read_text(encoding="utf-8").partition(definition.text)
+    except (OSError, UnicodeDecodeError):
+        return Location(path, 1)
+    return Location(path, before.count("\n") + 1 if found else 1)

@@ -17,6 +17,7 @@ from .interrupts import interrupts_deferred
 from .outcome import Forgotten, Kept, NotKept, Outcome, Unchanged
 from .plan import Context, Table, apply, settled, with_rebound
 from .source import Statement, bound_targets
+from .view import InLayer
 
 if TYPE_CHECKING:
     from .room import Layer
@@ -41,7 +42,9 @@ class Run:
             return  # most statements of most cells: they cost no more than this look
         with layer.lock, interrupts_deferred():
             names = layer.variables.see(statement, names)
+            before = len(self._outcomes)
             self._decide(statement, forced, names)
+            layer.shipped.settle(names, self._outcomes[before:])
             for name in names:
                 layer.image.mark(name)
             layer.variables.changed |= inside & self._kept.keys()
@@ -54,6 +57,10 @@ class Run:
             self._look()
             kept = self._kept
             origin = layer.view(layer.table.by_name).origin(name)
+            if name not in kept and isinstance(origin, InLayer):
+                folder = layer.shipped.origins[name]
+                self._outcomes.append(NotKept(name, f"the cells folder {folder} gives it at each start"))
+                return
             statement = layer.variables.setting(name, kept, origin)
             if statement is None:
                 self._outcomes.append(Unchanged(kept[name]))

@@ -1,0 +1,121 @@
+"""What cells folders give in one kernel: their definitions, live before the layer's, and what became of them since.
+
+A shipped definition is in no layer's table: it is never committed and never moved. Owns which folder's definition wins,
+and which of them the user has set to something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, MutableMapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType, ModuleType
+
+from .binding import bound_names
+from .boot import Boot, BootReport, Given
+from .cells_folder import CellsFolder
+from .definition import Definition
+from .errors import UnreadableFile
+from .fileformat import read_file
+from .imports import entries_of
+from .install import Image, InPlace
+from .outcome import Outcome, Unchanged
+from .variables import Variables
+
+
+@dataclass(frozen=True, slots=True)
+class Collision:
+    """A name that two folders give: that of `later`, which was loaded later, is the live one."""
+
+    name: str
+    earlier: Path
+    later: Path
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedFolder:
+    """A cells folder whose files were loaded, but for those that its report says were skipped."""
+
+    folder: CellsFolder
+    report: BootReport
+    collisions: tuple[Collision, ...]  # with folders loaded before it
+
+
+class Shipped:
+    """The cells folders of one kernel, and what they share with its layer: what is live, what was imported."""
+
+    def __init__(self, namespace: MutableMapping[str, object], modules: Mapping[str, ModuleType]) -> None:
+        self.image = Image(namespace)
+        self.variables = Variables(namespace, modules)
+        self.folders: tuple[LoadedFolder, ...] = ()  # in load order
+        self.lost: set[str] = set()  # names that a cell has set to something else since, or deleted
+        self._modules = modules
+        self._given: dict[str, Given] = {}
+        self._asleep: dict[str, Given] = {}
+        self._definitions: dict[str, Definition] = {}
+        self._origins: dict[str, str] = {}
+        self.given = MappingProxyType(self._given)  # what wins, by every name it gives
+        self.asleep = MappingProxyType(self._asleep)  # what could be read and not be loaded, likewise
+        self.definitions = MappingProxyType(self._definitions)  # those of `given`
+        self.origins = MappingProxyType(self._origins)  # the folders of `given`, as texts
+
+    def load(self, folder: CellsFolder) -> LoadedFolder:
+        """Load the definitions of `folder` over those of the folders before it. Raises nothing of its files' own."""
+        boot = Boot(folder.files, folder.path, self.image, self.variables.imports, self._modules, self)
+        report = boot.run()
+        collisions: list[Collision] = []
+        for item in report.loaded:
+            for name in item.definition.gives:
+                if name in self._given:
+                    collisions.append(Collision(name, self._given[name].folder, folder.path))
+                self._given[name] = Given(item.definition, folder.path, item.path)
+                self._definitions[name] = item.definition
+                self._origins[name] = str(folder.path)
+        for skipped in report.skipped:
+            if skipped.definition is not None:
+                given = Given(skipped.definition, folder.path, skipped.path)
+                self._asleep.update(dict.fromkeys(skipped.definition.gives, given))
+        loaded = LoadedFolder(folder, report, tuple(collisions))
+        self.folders = (*self.folders, loaded)
+        return loaded
+
+    def would_replace(self, folder: CellsFolder) -> str | None:
+        """A name that loading `folder` would set although it is something else already; None where there is none."""
+        namespace = self.image.namespace
+        for path, data in folder.files.items():
+            try:
+                tree = read_file(path, data).tree
+            except (UnreadableFile, RecursionError):
+                continue  # it will be skipped
+            imported = {
+                entry.binding
+                for node in tree.body
+                for entry in entries_of(node, self._modules)
+                if entry.binding in namespace and entry.gives(namespace[entry.binding], self._modules)
+            }
+            if there := sorted((bound_names(tree.body) - imported) & namespace.keys()):
+                return there[0]
+        return None
+
+    def unresolved(self, loaded: LoadedFolder) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """The definitions of a folder that read, when called, names which are nowhere now, and the names."""
+        there = self.image.namespace
+        found = ((i.definition.key, tuple(n for n in i.unresolved if n not in there)) for i in loaded.report.loaded)
+        return tuple((key, names) for key, names in found if names)
+
+    def settle(self, names: Iterable[str], outcomes: Iterable[Outcome]) -> None:
+        """Note what a statement that bound `names`, and came to `outcomes`, did to shipped definitions."""
+        again = [outcome.definition for outcome in outcomes if isinstance(outcome, Unchanged)]
+        for name in self._given.keys() & {*names}:
+            definition = self._definitions[name]
+            is_live = self.image.live.get(name) is definition
+            if any(other is definition for other in again):
+                self.image.install(definition, InPlace())
+                self.variables.plain.pop(name, None)
+                self.lost.discard(name)
+            elif is_live and not self.image.is_other(name):
+                self.variables.plain.pop(name, None)  # a branch that did not run
+            else:
+                self.lost.add(name)
+                if is_live:
+                    self.image.forget(name)
