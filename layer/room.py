@@ -8,13 +8,13 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Iterable, Mapping, MutableMapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
 from .boot import Boot, BootReport
 from .definition import Definition, Key, RelPath
-from .errors import StoreFault, UnknownDefinition
+from .errors import StoreFault
 from .events import EventLog, EventName
 from .install import InPlace
 from .interrupts import interrupts_deferred
@@ -22,17 +22,11 @@ from .outcome import Forgotten, Kept
 from .plan import Context, Entry, Table, apply, definitions_of, step
 from .reread import reread as read_again
 from .run import Run
-from .shipped import Shipped
+from .shipped import LoadedFolder, Location, Shipped
 from .store import CommitId, Dirt, Remove, Store, Write
 from .view import Variable, View
 
-
-@dataclass(frozen=True, slots=True)
-class Location:
-    """Where a definition's text stands: `path` is absolute, `line` counts from 1."""
-
-    path: Path
-    line: int
+__all__ = ["Layer", "Location"]
 
 
 class Layer:
@@ -87,11 +81,19 @@ class Layer:
             StoreFault: the record cannot be written.
         """
         for loaded in self.shipped.folders:
-            folder = str(loaded.folder.path)
-            for skipped in loaded.report.skipped:
-                self._events.record(EventName.FILE_SKIPPED, folder=folder, path=skipped.path, reason=skipped.reason)
+            self.record_skipped_of(loaded)
         for skipped in self.report.skipped:
             self._events.record(EventName.FILE_SKIPPED, path=skipped.path, reason=skipped.reason)
+
+    def record_skipped_of(self, loaded: LoadedFolder) -> None:
+        """Put on the record what was left out of a cells folder.
+
+        Raises:
+            StoreFault: the record cannot be written.
+        """
+        for skipped in loaded.report.skipped:
+            folder = str(loaded.folder.path)
+            self._events.record(EventName.FILE_SKIPPED, folder=folder, path=skipped.path, reason=skipped.reason)
 
     def dirt(self) -> Dirt:
         """What `git status` lists in the layer's folder."""
@@ -125,7 +127,7 @@ class Layer:
         Raises:
             UnknownDefinition: nothing of that name is kept.
         """
-        return self._definition(name).text
+        return self.shipped.text(name)
 
     def location(self, name: str) -> Location:
         """Where the text of the definition `name` stands, in the layer or in a cells folder.
@@ -133,20 +135,11 @@ class Layer:
         Raises:
             UnknownDefinition: nothing of that name is kept.
         """
-        definition = self._definition(name)
-        given = self.shipped.given.get(name)
-        if given is not None and given.definition is definition:
-            return _location(given.folder / given.path, definition)
+        definition = self.shipped.live(name)
         entry = self.table.entries.get(definition.key)
-        if entry is None:
-            raise UnknownDefinition(name)
-        return _location(self.root / entry.path, definition)
-
-    def _definition(self, name: str) -> Definition:
-        try:
-            return self.image.live[name]
-        except KeyError:
-            raise UnknownDefinition(name) from None
+        if entry is None or self.shipped.definitions.get(name) is definition:
+            return self.shipped.location(name)
+        return Location.of(definition, self.root / entry.path)
 
     # What follows is for a Run, which holds the lock while it asks.
 
@@ -250,11 +243,3 @@ class Layer:
         left = tuple(skipped for skipped in self.report.skipped if not kept.issuperset(skipped.names))
         if len(left) < len(self.report.skipped):
             self.report = replace(self.report, skipped=left)
-
-
-def _location(path: Path, definition: Definition) -> Location:
-    try:
-        before, found, _ = path.read_text(encoding="utf-8").partition(definition.text)
-    except (OSError, UnicodeDecodeError):
-        return Location(path, 1)
-    return Location(path, before.count("\n") + 1 if found else 1)

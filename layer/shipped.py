@@ -15,12 +15,29 @@ from .binding import bound_names
 from .boot import Boot, BootReport, Given
 from .cells_folder import CellsFolder
 from .definition import Definition
-from .errors import UnreadableFile
+from .errors import UnknownDefinition, UnreadableFile
 from .fileformat import read_file
 from .imports import entries_of
 from .install import Image, InPlace
 from .outcome import Outcome, Unchanged
 from .variables import Variables
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where a definition's text stands: `path` is absolute, `line` counts from 1."""
+
+    path: Path
+    line: int
+
+    @classmethod
+    def of(cls, definition: Definition, path: Path) -> Location:
+        """The line of `definition` in its file; the first where the file cannot be read or has it no more."""
+        try:
+            before, found, _ = path.read_text(encoding="utf-8").partition(definition.text)
+        except (OSError, UnicodeDecodeError):
+            return cls(path, 1)
+        return cls(path, before.count("\n") + 1 if found else 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +119,36 @@ class Shipped:
         there = self.image.namespace
         found = ((i.definition.key, tuple(n for n in i.unresolved if n not in there)) for i in loaded.report.loaded)
         return tuple((key, names) for key, names in found if names)
+
+    def text(self, name: str) -> str:
+        """The exact source of the definition `name` as it is live in this kernel.
+
+        Raises:
+            UnknownDefinition: nothing of that name is live.
+        """
+        return self.live(name).text
+
+    def location(self, name: str) -> Location:
+        """Where the text of the shipped definition `name` stands.
+
+        Raises:
+            UnknownDefinition: no cells folder gives what is live under that name.
+        """
+        definition, given = self.live(name), self._given.get(name)
+        if given is None or given.definition is not definition:
+            raise UnknownDefinition(name)
+        return Location.of(definition, given.folder / given.path)
+
+    def live(self, name: str) -> Definition:
+        """The definition `name` as it is live in this kernel, the layer's or a shipped one.
+
+        Raises:
+            UnknownDefinition: nothing of that name is live.
+        """
+        try:
+            return self.image.live[name]
+        except KeyError:
+            raise UnknownDefinition(name) from None
 
     def settle(self, names: Iterable[str], outcomes: Iterable[Outcome]) -> None:
         """Note what a statement that bound `names`, and came to `outcomes`, did to shipped definitions."""
