@@ -39,17 +39,21 @@ class CellsFolders:
         self.refused: list[Refused] = []
         self._texts = cells_entries(environ, configured)
 
-    def load(self, trust: TrustRecord, layer: Path | None, cwd: Path) -> None:
+    def __bool__(self) -> bool:
+        """Whether any folder was asked for."""
+        return bool(self._texts)
+
+    def load(self, trust: TrustRecord, layer: Path | None) -> None:
         """Load all that may be loaded; `layer` is where the layer is. Raises nothing: the rest is in `refused`."""
         taken: list[Path] = []
         for text in self._texts:
             try:
-                place = read_cells_entry(text, cwd)
+                place = read_cells_entry(text, Path.cwd())
                 opened = open_folder(place, trust, layer=layer, taken=taken)
-                taken.append(opened.path)
                 if isinstance(opened, Refused):
                     self.refused.append(opened)
                 else:
+                    taken.append(opened.path)
                     self.shipped.load(opened)
             except LayerUnusable as error:
                 self.refused.append(Refused(error.path, f"{error.why}; {error.advice}"))
@@ -83,8 +87,10 @@ class CellsFolders:
         self.refused.remove(refused)
         loaded = self.shipped.load(opened)
         count = len(loaded.report.loaded)
-        told = [f"Cells folder {opened.path}: {count} definition{'s'[: count != 1]} loaded."]
-        return "\n".join([*told, *self._skips(loaded)]), loaded
+        told = [f"Cells folder {opened.path}: {count} definition{'s'[: count != 1]} loaded.", *self._skips(loaded)]
+        if printed := loaded.report.output.rstrip():
+            told.append(f"Loading printed:\n{printed}")
+        return "\n".join(told), loaded
 
     def summary(self) -> str:
         """How many there are, as a part of the boot line; empty where none was asked for."""
@@ -100,8 +106,7 @@ class CellsFolders:
         skips = [line for loaded in self.shipped.folders for line in self._skips(loaded)]
         told += some(skips, "more files of cells folders are skipped; %cells lists them")
         lazy = [
-            f"{item.definition.key} of {loaded.folder.path} loaded with its annotations as text; "
-            f"{item.lazy} is not defined"
+            f"{item.definition.key} of {loaded.path} loaded with its annotations as text; {item.lazy} is not defined"
             for loaded in self.shipped.folders
             for item in loaded.report.loaded
             if item.lazy is not None
@@ -124,7 +129,7 @@ class CellsFolders:
         return [f"{n} (of {origins[n]})" for entry in layer for n in entry.definition.gives if n in origins]
 
     def _listed(self, loaded: LoadedFolder, kept: set[str]) -> list[str]:
-        path, pin, report = loaded.folder.path, loaded.folder.pin, loaded.report
+        path, pin, report = loaded.path, loaded.pin, loaded.report
         count = len(report.loaded)
         head = f"cells folder {path}" + (f" at commit {pin[:_SHOWN]}" if pin else "")
         lines = [f"{head}: {count} definition{'s'[: count != 1]}"]
@@ -153,7 +158,7 @@ class CellsFolders:
 
     def _skips(self, loaded: LoadedFolder) -> list[str]:
         skipped = loaded.report.skipped
-        return [f"{_word(item.has_raised)} {loaded.folder.path / item.path}: {item.reason}" for item in skipped]
+        return [f"{_word(item.has_raised)} {loaded.path / item.path}: {item.reason}" for item in skipped]
 
 
 def _word(has_raised: bool) -> str:

@@ -98,7 +98,7 @@ class Workspace:
         """Accept what waits for it, or that at `path` alone, and load it; what came of it, as sentences.
 
         Raises:
-            LayerError: the acceptance could not be remembered.
+            LayerError: the acceptance could not be remembered, or what is not loaded not be recorded.
         """
         wanted = None if path is None else Path(os.path.realpath(os.path.expanduser(path)))
         place = self.place if self.layer is None else None
@@ -110,7 +110,8 @@ class Workspace:
             return f"{where} waits for trust. {self.summary()}."
         record, said = TrustRecord(Homes.of_user().state, RealDisk()), []
         for refused in waiting:
-            told, loaded = self.cells_folders.accept(refused, record, self.place.path if self.place else None)
+            with self.layer.lock if self.layer is not None else nullcontext():
+                told, loaded = self.cells_folders.accept(refused, record, self.place.path if self.place else None)
             said.append(told)
             if loaded is not None and self.layer is not None and self.mode is Mode.ON:
                 self.layer.record_skipped_of(loaded)
@@ -169,8 +170,10 @@ class Workspace:
 
     def _load_cells_folders(self) -> None:
         folders = self.cells_folders
+        if not folders:
+            return
         layer = self.place.path if self.place is not None else None
-        folders.load(TrustRecord(Homes.of_user().state, RealDisk()), layer, Path.cwd())
+        folders.load(TrustRecord(Homes.of_user().state, RealDisk()), layer)
         self._problems += [f"[layer: {said}]" for said in folders.problems()]
         if printed := folders.printed().rstrip():
             self._news.append(f"[layer: loading cells folders printed:\n{printed}]")

@@ -92,7 +92,7 @@ class Layer:
             StoreFault: the record cannot be written.
         """
         for skipped in loaded.report.skipped:
-            folder = str(loaded.folder.path)
+            folder = str(loaded.path)
             self._events.record(EventName.FILE_SKIPPED, folder=folder, path=skipped.path, reason=skipped.reason)
 
     def dirt(self) -> Dirt:

@@ -53,7 +53,8 @@ class Collision:
 class LoadedFolder:
     """A cells folder whose files were loaded, but for those that its report says were skipped."""
 
-    folder: CellsFolder
+    path: Path
+    pin: str | None
     report: BootReport
     collisions: tuple[Collision, ...]  # with folders loaded before it
 
@@ -92,7 +93,7 @@ class Shipped:
             if skipped.definition is not None:
                 given = Given(skipped.definition, folder.path, skipped.path)
                 self._asleep.update(dict.fromkeys(skipped.definition.gives, given))
-        loaded = LoadedFolder(folder, report, tuple(collisions))
+        loaded = LoadedFolder(folder.path, folder.pin, report, tuple(collisions))
         self.folders = (*self.folders, loaded)
         return loaded
 
@@ -152,6 +153,8 @@ class Shipped:
 
     def settle(self, names: Iterable[str], outcomes: Iterable[Outcome]) -> None:
         """Note what a statement that bound `names`, and came to `outcomes`, did to shipped definitions."""
+        if not self._given:
+            return
         again = [outcome.definition for outcome in outcomes if isinstance(outcome, Unchanged)]
         for name in self._given.keys() & {*names}:
             definition = self._definitions[name]

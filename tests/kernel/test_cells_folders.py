@@ -131,8 +131,8 @@ def test_what_cannot_be_loaded_is_said_and_the_rest_is_loaded(home: Home, new_ke
             "update perdure]"
         ),
         (
-            f"[layer: cells folder {home.layer.resolve()} is the layer itself, which is loaded after all cells folders; "
-            f"{take_out}]"
+            f"[layer: cells folder {home.layer.resolve()} is the layer itself, which is loaded after all "
+            f"cells folders; {take_out}]"
         ),
         f"[layer: cells folder {team} is named twice and loaded where it is named first; {take_out}]",
         (

@@ -225,6 +225,17 @@ def test_del_of_an_override_says_that_the_shipped_one_returns() -> None:
     assert kernel.restarted().namespace["area"](1) == 3
 
 
+def test_what_is_left_of_an_override_of_two_names_overrides_nothing() -> None:
+    kernel = cells(team={"values/l/LOW.py": "LOW = 1\n"})
+    assert said(kernel.run("LOW, HIGH = 2, 3")) == ["keep LOW, HIGH"]
+    assert kernel.kept("LOW").overrides
+    kernel.run("LOW = 4")
+    assert kernel.kept("LOW").overrides
+    again = kernel.restarted()
+    assert skips(again) == []
+    assert (again.namespace["LOW"], again.namespace["HIGH"]) == (4, 3)
+
+
 def test_del_of_a_shipped_name_changes_nothing() -> None:
     kernel = cells(team=TEAM)
     assert said(kernel.run("del area")) == ["area returns from /team"]
