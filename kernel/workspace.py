@@ -113,8 +113,11 @@ class Workspace:
             with self.layer.lock if self.layer is not None else nullcontext():
                 told, loaded = self.cells_folders.accept(refused, record, self.place.path if self.place else None)
             said.append(told)
-            if loaded is not None and self.layer is not None and self.mode is Mode.ON:
-                self.layer.record_skipped_of(loaded)
+            if loaded is not None and self.layer is not None:
+                if self.layer.report.skipped:
+                    said.append("What the layer skipped for want of it is loaded at the next start.")
+                if self.mode is Mode.ON:
+                    self.layer.record_skipped_of(loaded)
         if place is not None:
             record.accept(place.path)
             self.trouble = None

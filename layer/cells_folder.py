@@ -89,7 +89,7 @@ def _check(path: Path, layer: Path | None, taken: Collection[Path]) -> None:
             raise LayerUnusable(path, f"has none of {folders} in it", "name a folder of definitions")
     else:
         check_format(path, version)
-    if flaw := why_not_owned(path):
+    if flaw := why_not_owned(path, (kind.folder for kind in Kind)):
         raise LayerUnusable(path, flaw.why, flaw.advice)
 
 

@@ -17,6 +17,7 @@ from .cells_folder import CellsFolder
 from .definition import Definition
 from .errors import UnknownDefinition, UnreadableFile
 from .fileformat import read_file
+from .given import owner_of
 from .imports import entries_of
 from .install import Image, InPlace
 from .outcome import Outcome, Unchanged
@@ -98,20 +99,22 @@ class Shipped:
         return loaded
 
     def would_replace(self, folder: CellsFolder) -> str | None:
-        """A name that loading `folder` would set although it is something else already; None where there is none."""
+        """A name that loading `folder` would set, or put a method on, although it is here; None where there is none."""
         namespace = self.image.namespace
         for path, data in folder.files.items():
             try:
-                tree = read_file(path, data).tree
+                file = read_file(path, data)
             except (UnreadableFile, RecursionError):
                 continue  # it will be skipped
             imported = {
                 entry.binding
-                for node in tree.body
+                for node in file.tree.body
                 for entry in entries_of(node, self._modules)
                 if entry.binding in namespace and entry.gives(namespace[entry.binding], self._modules)
             }
-            if there := sorted((bound_names(tree.body) - imported) & namespace.keys()):
+            owners = {owner for name in file.definition.gives if (owner := owner_of(name))}
+            bound = bound_names(file.tree.body) - imported - ({"_"} if owners else set())  # `_` of `@f.register`
+            if there := sorted((bound | owners) & namespace.keys()):
                 return there[0]
         return None
 

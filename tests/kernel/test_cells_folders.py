@@ -265,6 +265,20 @@ def test_what_is_trusted_late_replaces_nothing(home: Home, new_kernel: StartKern
     assert kernel.run("RATE, area(1)").value == "(7, 3)"
 
 
+def test_an_override_of_what_is_trusted_late_is_loaded_at_the_next_start(kernel: Kernel, team: Path) -> None:
+    kernel.run("def area(r):\n    return 4 * r * r")
+    moved = team.rename(team.with_name("moved"))
+    team.symlink_to(moved)
+    assert kernel.restart().hello[1].endswith("the area that it overrides is in no cells folder now]")
+    assert kernel.run("%layer trust").stdout.splitlines() == [
+        f"Cells folder {moved}: 3 definitions loaded.",
+        "What the layer skipped for want of it is loaded at the next start.",
+    ]
+    assert kernel.run("area(1)").value == "3"
+    assert kernel.restart().hello == []
+    assert kernel.run("area(1)").value == "4"
+
+
 def test_the_layer_and_the_folders_can_be_trusted_at_once(home: Home, new_kernel: StartKernel) -> None:
     team = folder(home, "team", TEAM, trusted=False)
     kernel = new_kernel().start()

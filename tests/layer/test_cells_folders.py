@@ -360,6 +360,13 @@ def test_one_that_others_can_write_to(folders: Folders) -> None:
     path.chmod(0o700)
     (path / "functions/a").chmod(0o777)
     assert isinstance(folders.open(path), CellsFolder), "nobody else gets there"
+    path.chmod(0o755)
+    (path / "functions").chmod(0o755)
+    assert folders.refused(path).startswith("has a functions/a that can be written by other users; run ")
+    (path / "functions/a").chmod(0o755)
+    put(path / "data/table.csv", "1\n")
+    (path / "data").chmod(0o777)
+    assert isinstance(folders.open(path), CellsFolder), "nothing of that runs"
 
 
 def test_one_of_another_user(folders: Folders, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -446,3 +453,16 @@ def test_a_folder_that_would_replace_a_name(folders: Folders) -> None:
     assert shipped.would_replace(folders.open(path)) == "np"  # type: ignore[arg-type]
     kernel.run("def area():\n    return 1")
     assert shipped.would_replace(opened) == "area"
+
+
+def test_a_folder_that_would_put_a_method_on_what_is_here(folders: Folders) -> None:
+    kernel = cells()
+    path = folders.made()
+    put(path / "methods/s/Shape.grow.py", "def grow(self): ...\n\n\nShape.grow = grow\n")
+    put(path / "methods/s/show@int.py", "@show.register\ndef _(x: int): ...\n")
+    opened = folders.open(path)
+    assert isinstance(opened, CellsFolder)
+    kernel.namespace["_"] = 1
+    assert kernel.layer.shipped.would_replace(opened) is None
+    kernel.run("def show(x): ...")
+    assert kernel.layer.shipped.would_replace(opened) == "show"
