@@ -72,6 +72,13 @@ class Cell:
             self._guarded(lambda run: run.keep(name), lambda: (name,))
             self.report.asked += self._flush()
 
+    def forget(self, name: str) -> None:
+        """`%forget name`, as `%keep`."""
+        if self._run is not None:
+            self._flush()
+            self._guarded(lambda run: run.forget(name), lambda: (name,))
+            self.report.asked += self._flush()
+
     def not_kept(self, name: str, reason: str) -> None:
         """Say that `name` could not even be offered."""
         if self.keeps:

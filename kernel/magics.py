@@ -7,8 +7,11 @@ import re
 from perdure.layer.definition import Kind
 from perdure.layer.errors import LayerError
 
+from .cell import Cell
 from .workspace import Workspace
 
+# Names stand apart by spaces or commas; in brackets, as of `area@dict[str, int]`, both belong to the name.
+_NAMES = re.compile(r"(?:\[[^\]]*\]+|[^\s,\[])+")
 _SCRATCH = re.compile(r"\s*%%scratch\b")
 _LAYER_USAGE = (
     "%layer path tells the folder, %layer trust accepts and loads one that is not trusted, "
@@ -74,12 +77,29 @@ def layer(workspace: Workspace, line: str) -> str:
 
 def keep(workspace: Workspace, line: str) -> str | None:
     """`%keep NAME…`: keep these names although the rule does not; what came of it is told by the cell's notices."""
-    names = [name for name in re.split(r"[\s,]+", line) if name]
-    if not names:
+    if not (names := _NAMES.findall(line)):
         return "%keep NAME keeps a definition or variable that is not kept by itself."
-    cell = workspace.cell.get()
-    if cell is None or not cell.keeps:
+    if (cell := _keeping(workspace)) is None:
         return f"Nothing is kept here: {workspace.summary()}"
     for name in names:
         cell.keep(name)
     return None
+
+
+def forget(workspace: Workspace, line: str) -> str | None:
+    """`%forget NAME…`: take these definitions out of the layer and the namespace, also `Foo.m` and `f@Type`."""
+    whole = line.strip()  # `area@int | float` is one name
+    is_known = workspace.layer is not None and workspace.layer.table.giver(whole) is not None
+    if not (names := [whole] if is_known else _NAMES.findall(line)):
+        return "%forget NAME takes a definition out of the layer; %cells lists them."
+    if (cell := _keeping(workspace)) is None:
+        return f"Nothing is forgotten here: {workspace.summary()}"
+    for name in names:
+        cell.forget(name)
+    return None
+
+
+def _keeping(workspace: Workspace) -> Cell | None:
+    """The cell that runs, if it keeps anything."""
+    cell = workspace.cell.get()
+    return cell if cell is not None and cell.keeps else None

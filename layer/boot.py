@@ -20,6 +20,7 @@ from .binding import bound_names
 from .definition import Definition, RelPath
 from .errors import UnreadableFile
 from .fileformat import read_file
+from .given import base_of
 from .imports import ImportRecord, entries_of
 from .install import FromText, Image
 from .naming import name_told_by
@@ -99,6 +100,11 @@ class _File:
     definition: Definition
     reads: Reads
     tree: ast.Module
+
+    @property
+    def node(self) -> ast.stmt:
+        """The statement that the definition begins with."""
+        return base_of(self.tree.body, self.definition.key)
 
 
 class Boot:
@@ -181,7 +187,7 @@ class Boot:
 
     def _load(self) -> None:
         order = load_order(
-            Loadable(path, file.definition.gives, file.reads, file.tree.body[-1], file.definition.after)
+            Loadable(path, file.definition.gives, file.reads, file.node, file.definition.after)
             for path, file in self._files.items()
             if path not in self._skipped
         )

@@ -6,21 +6,32 @@ import ast
 import builtins
 import copy
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
+from dataclasses import replace
 
 from .definition import Definition, Key, Kind
-from .dependents import overtaken
-from .imports import ImportEntry, entries_of, statements
+from .dependents import in_circle, made_from, overtaken
+from .given import given_by, owner_of, registration_types
+from .imports import ImportEntry, entries_of, extended, statements
 from .outcome import Kept, NotKept, Unchanged
 from .purity import why_impure
 from .running import Running
 from .scope import Reads, reads_of
 from .secret import suspect
-from .source import Statement, bound_targets, parse
+from .source import Statement, assigned, bound_targets, parse
+from .stages import (
+    defining_statement,
+    has_part,
+    is_overload,
+    parts_of,
+    reads_itself,
+    until_part,
+    with_part,
+)
 from .tree import walk
-from .view import Imported, InLayer, Nowhere, Variable, View
+from .view import Imported, InLayer, Nowhere, Variable, View, value_of
 
 LARGEST = 1 << 20  # bytes of one definition's text
+_FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class Composer:
@@ -98,20 +109,19 @@ class Composer:
         return True
 
     def _make(self, statement: Statement, kind: Kind, names: tuple[str, ...]) -> Definition | NotKept:
-        reads = reads_of(statement.node, futures=statement.futures)
-        own = frozenset(names)
+        reads, own = self._reads(statement), frozenset(names)
         if reads.awaits:
             return NotKept(names[0], "it awaits as it loads, which no file can")
         if missing := self._missing(reads, own):
             return NotKept(names[0], f"it needs {', '.join(missing)} to load")
+        if circle := next((name for name in sorted(reads.load - own) if self._is_in_circle(name, names)), None):
+            return NotKept(names[0], f"it needs {circle} to load, which itself needs {names[0]}")
+        if (earlier := self._earlier(statement, names)) is not None:
+            return self._staged(earlier, statement, reads, own)
         carried = [*self._carried(reads, own)]
-        for name in sorted(reads.load & own):
-            known, imported = self._view.kept.get(name), self._view.imports.last(name)
-            if known is not None and known.text == statement.text:
-                return known  # the cell was run again
-            if known is None and name in self._view.shipped and name not in self._view.lost:
-                continue  # that of a cells folder is loaded first
-            if known is not None or not (imported or hasattr(builtins, name)):
+        for name in sorted(reads.load & own - (self._view.shipped.keys() - self._view.lost)):
+            imported = self._view.imports.last(name)
+            if name in self._view.kept or not (imported or hasattr(builtins, name)):
                 return NotKept(names[0], f"its load reads the earlier {name}, which it replaces")
             carried += imported  # `class Path(Path)`
         return Definition(
@@ -121,7 +131,7 @@ class Composer:
             imports=statements(carried, statement.futures if _is_annotated(statement.node) else ()),
             needs=self._needs(reads, own),
             after=self._after(names),
-            names=names if len(names) > 1 else (),
+            names=names if len(names) > 1 or given_by(statement.node) != names else (),
             overrides=self._view.shipped[names[0]].digest if names[0] in self._view.shipped else "",
         )
 
@@ -135,6 +145,43 @@ class Composer:
         for line in definition.imports:
             for node in parse(line).body:
                 yield from entries_of(node, self._view.modules)
+
+    def _reads(self, statement: Statement) -> Reads:
+        reads, node = reads_of(statement.node, futures=statement.futures), statement.node
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (types := registration_types(node)):
+            return replace(reads, load=reads.load | types & reads.annotation)
+        return reads
+
+    def _is_in_circle(self, name: str, names: tuple[str, ...]) -> bool:
+        """Whether `name` needs one of `names` to load: no order of the files could bring them back."""
+        kept = self._view.kept
+        return any(each in kept and in_circle(name, kept[each], kept) for each in names)
+
+    def _earlier(self, statement: Statement, names: tuple[str, ...]) -> Definition | None:
+        """The kept definition that `statement` is a stage of: it reads that as it loads, or adds to its overloads."""
+        name, node = names[0], statement.node
+        known = self._view.kept.get(name)
+        if known is None or known.gives != names:
+            return None
+        if reads_itself(node, name):
+            return known
+        path_of, last = self._view.import_path, parts_of(known.text)[-1].node
+        return known if isinstance(node, _FUNCTION) and is_overload(last, path_of) else None
+
+    def _staged(
+        self, known: Definition, statement: Statement, reads: Reads, own: frozenset[str]
+    ) -> Definition | NotKept:
+        """`known` with `statement` behind what it has already; a text that is there is not put twice."""
+        if not has_part(known.text, statement.text):
+            text = with_part(known.text, statement)
+        elif is_overload(statement.node, self._view.import_path):
+            text = until_part(known.text, statement.text)  # the overloads are run anew, from this one on
+        else:
+            text = known.text
+        futures = statement.futures if _is_annotated(statement.node) else ()
+        needs = {*known.needs, *self._needs(reads, own)}
+        imports = extended(known.imports, [*self._carried(reads, own)], futures)
+        return replace(known, text=text, imports=imports, needs=tuple(sorted(needs - self._pulled.keys())))
 
     def _carried(self, reads: Reads, own: frozenset[str]) -> Iterator[ImportEntry]:
         """The imports that the definition carries."""
@@ -165,11 +212,12 @@ class Composer:
         return tuple(name for name in names if isinstance(self._view.origin(name), Variable | Nowhere))
 
     def _after(self, names: tuple[str, ...]) -> tuple[Key, ...]:
-        """What is to load first: kept definitions made with a builtin that the new one hides from then on."""
+        """What is to load first: what was made with that which the new one hides, a builtin or a class's method."""
         kept = self._view.kept
         if names[0] in kept:
             return tuple(key for key in kept[names[0]].after if key in kept)
-        made = (other.key for name in self._hidden(names) for other in self._view.dependents(name))
+        made = [other.key for name in self._hidden(names) for other in self._view.dependents(name)]
+        made += [other.key for name in names if owner_of(name) for other in made_from(name, kept.values())]
         return tuple(dict.fromkeys(made))
 
     def _hidden(self, names: tuple[str, ...]) -> list[str]:
@@ -187,7 +235,7 @@ class Composer:
         if not isinstance(origin, Variable) or origin.statement is None or name in self._pulling:
             return None
         statement = origin.statement
-        value = getattr(statement.node, "value", None)
+        value = assigned(statement.node)
         if value is None or bound_targets(statement.node) != (name,):
             return None
         self._pulling.add(name)
@@ -205,7 +253,7 @@ class Composer:
     def _made_with_the_earlier(self, made: Definition, but: str) -> Iterator[str]:
         """Warnings for kept definitions, `but` one, that hold on to what `made` replaces (DESIGN §3, `g = f`)."""
         known = self._view.kept.get(made.key)
-        if known is None or known.text == made.text:
+        if known is None or known.text == made.text or _adds(known, made):
             return
         namespace = self._view.namespace
         for other in self._view.dependents(made.key):
@@ -213,7 +261,7 @@ class Composer:
                 continue
             if other.text.partition("=")[2].strip() != made.key:
                 yield f"{other.key} was made with the earlier {made.key}; after a restart it is made with the new one"
-            elif namespace.get(other.key) is not namespace.get(made.key):
+            elif value_of(other.key, namespace) is not value_of(made.key, namespace):
                 yield f"{other.key} still is the earlier {made.key}; after a restart it is the new one"
 
 
@@ -227,7 +275,7 @@ def _with_values(node: ast.stmt, pulled: Mapping[str, Definition]) -> ast.AST:
 
     class Put(ast.NodeTransformer):
         def visit_Name(self, name: ast.Name) -> ast.AST:
-            value = getattr(defining_statement(pulled[name.id].text), "value", None) if name.id in pulled else None
+            value = assigned(defining_statement(pulled[name.id].text)) if name.id in pulled else None
             return name if value is None else value
 
     whole: ast.AST = Put().visit(copy.deepcopy(node))
@@ -251,7 +299,6 @@ def _is_same(known: Definition, made: Definition) -> bool:
     )
 
 
-@lru_cache(maxsize=256)
-def defining_statement(text: str) -> ast.stmt:
-    """The statement of a definition's text: the last one, where others lead to it."""
-    return parse(text).body[-1]
+def _adds(known: Definition, made: Definition) -> bool:
+    """Whether `made` is `known` and a statement that changes what is there, as `K.register(int)` does."""
+    return made.text.startswith(known.text) and isinstance(parts_of(made.text)[-1].node, ast.Expr)

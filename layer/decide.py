@@ -6,30 +6,31 @@ A statement is looked at with its live value, after it ran; nothing here writes,
 from __future__ import annotations
 
 import ast
-import re
 import typing
+from collections.abc import Iterable
 from dataclasses import replace
 from types import BuiltinFunctionType, FunctionType, GenericAlias, MethodType, UnionType
 
+from .attached import defined, method, registered_with, unfit_for
 from .binding import changed_in_place
-from .compose import Composer, defining_statement
+from .callables import makers, makes_function
+from .compose import Composer
 from .definition import Kind
-from .given import kind_of
+from .given import is_output_name, kind_of, method_keys, owner_of
 from .known import TYPE_MAKERS
-from .outcome import Forgotten, Hidden, NotKept, Outcome, Returns
+from .leaving import PLAIN_NOW, forgotten, leave
+from .outcome import Forgotten, Hidden, Kept, NotKept, Outcome
 from .purity import import_path, why_impure
 from .scope import reads_of
-from .source import Statement, bound_targets, deleted_names, dotted
+from .source import Statement, assigned, bound_targets, deleted_attributes, deleted_names, dotted
+from .stages import defining_statement
 from .tree import walk
 from .view import Ambient, Imported, InLayer, View, gives_again, is_literal
 
-_OUTPUT_NAMES = re.compile(r"_+\d*$|_i+$|_i\d+$|_oh$|_ih$|_dh$")
 _FINAL = frozenset({"typing.Final", "typing_extensions.Final"})
 _TYPE_ALIAS = frozenset({"typing.TypeAlias", "typing_extensions.TypeAlias"})
 _CALLABLES = (FunctionType, BuiltinFunctionType, MethodType)
-_HAS_STILL = "which the layer has still"
 _HAS_EARLIER = "the layer still has the earlier"
-_PLAIN_NOW = "it is a plain variable now"
 _SET_IN_BLOCK = "it was set in a block"
 _DELETED = "it was deleted"
 _MADE_FROM_ITSELF = "it is made from what it was"
@@ -45,7 +46,21 @@ def decide(statement: Statement, view: View, *, forced: bool = False) -> tuple[O
         outcomes = (*_decided(statement, view, forced), *_set_beside(statement.node, view))
     except RecursionError:
         return tuple(NotKept(name, "it is nested too deeply to be read") for name in bound_targets(statement.node)[:1])
-    return (*_beside_the_earlier(outcomes, statement, view), *_changed_in_place(statement.node, view))
+    kept = [name for outcome in outcomes if isinstance(outcome, Kept) for name in outcome.definition.gives]
+    lost = [outcome for name in kept for outcome in unfit_for(statement.node, name, view)]
+    outcomes = _beside_the_earlier(_without_words_on(lost, outcomes), statement, view)
+    return (*outcomes, *lost, *_changed_in_place(statement.node, view))
+
+
+def _without_words_on(lost: Iterable[Outcome], outcomes: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
+    """`outcomes` without warnings of what a restart makes of the `lost` ones, which it does not bring back."""
+    gone = tuple(f"{outcome.name} " for outcome in lost if isinstance(outcome, Forgotten))
+    return tuple(
+        replace(outcome, warnings=tuple(said for said in outcome.warnings if not said.startswith(gone)))
+        if isinstance(outcome, Kept) and gone
+        else outcome
+        for outcome in outcomes
+    )
 
 
 def _beside_the_earlier(outcomes: tuple[Outcome, ...], statement: Statement, view: View) -> tuple[Outcome, ...]:
@@ -56,7 +71,7 @@ def _beside_the_earlier(outcomes: tuple[Outcome, ...], statement: Statement, vie
         return outcomes
     return tuple(
         replace(o, reason=f"{o.reason}; {_HAS_EARLIER} {'one' if ',' not in o.name else 'ones'}")
-        if isinstance(o, NotKept) and not o.reason.endswith(_HAS_STILL)
+        if isinstance(o, NotKept)
         else o
         for o in outcomes
     )
@@ -67,7 +82,8 @@ def _changed_in_place(node: ast.stmt, view: View) -> tuple[Outcome, ...]:
     outcomes = []
     for name in sorted(changed_in_place(node) & view.kept.keys() - {*bound_targets(node)}):
         origin = view.origin(name)
-        if isinstance(origin, InLayer) and origin.definition.kind is Kind.VALUE:
+        is_value = isinstance(origin, InLayer) and origin.definition.kind is Kind.VALUE
+        if isinstance(origin, InLayer) and is_value and not _is_type(view.namespace[name]):  # a class is put on
             setting = defining_statement(origin.definition.text)
             if not (is_literal(setting) and gives_again(setting, view.namespace[name])):
                 outcomes.append(
@@ -78,16 +94,21 @@ def _changed_in_place(node: ast.stmt, view: View) -> tuple[Outcome, ...]:
 
 def _decided(statement: Statement, view: View, forced: bool) -> tuple[Outcome, ...]:
     match statement.node:
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            if _OUTPUT_NAMES.match(name) or name not in view.namespace:
-                return ()
-            return (Composer(view, forced).compose(statement, kind_of(statement.node), (name,)),)
-        case ast.Delete():
-            return _forgotten(view, deleted_names(statement.node), "")
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() as node:
+            names = defined(node, view)
+            kind = Kind.METHOD if names and owner_of(names[0]) else kind_of(node)
+            made = Composer(view, forced).compose(statement, kind, names) if names else None
+            return () if made is None else (made,)
+        case ast.Delete() as node:
+            return forgotten(view, (*deleted_names(node), *deleted_attributes(node)), "")
         case ast.AugAssign(target=ast.Name(id=name)):
-            return _left(view, (name,))
+            return leave(view, (name,))
+        case ast.Assign() as node if keys := method_keys(node):
+            return method(statement, node, keys, view, forced)
+        case ast.Expr() as node if not bound_targets(node):
+            return registered_with(statement, view, forced)
     names = bound_targets(statement.node)
-    if not names or any(_OUTPUT_NAMES.match(name) or name not in view.namespace for name in names):
+    if not names or any(is_output_name(name) or name not in view.namespace for name in names):
         return ()
     return _assigned(statement, names, view, forced)
 
@@ -105,11 +126,11 @@ def _set_beside(node: ast.stmt, view: View) -> tuple[Outcome, ...]:
     outcomes: list[Outcome] = []
     for name in sorted(view.changed - own):
         if name not in view.namespace:
-            outcomes += _left(view, (name,), _DELETED)
+            outcomes += leave(view, (name,), _DELETED)
         elif isinstance(view.origin(name), Imported):
             outcomes.append(Hidden(name, view.kept[name]))
         else:
-            outcomes += _left(view, (name,), _PLAIN_NOW if isinstance(node, _SIMPLE) else _SET_IN_BLOCK)
+            outcomes += leave(view, (name,), PLAIN_NOW if isinstance(node, _SIMPLE) else _SET_IN_BLOCK)
     return tuple(outcomes)
 
 
@@ -120,81 +141,62 @@ def defines(node: ast.stmt) -> bool:
     """
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Delete):
         return True
-    names = bound_targets(node)
+    names = bound_targets(node) or (isinstance(node, ast.Assign) and method_keys(node))
     value = getattr(node, "value", None)
     return bool(names) and not any(isinstance(part, ast.Call | ast.Await) for part in walk([value or node]))
 
 
 def _assigned(statement: Statement, names: tuple[str, ...], view: View, forced: bool) -> tuple[Outcome, ...]:
-    node, value = statement.node, statement.node.value  # type: ignore[attr-defined]
-    name = names[0]
+    node, name = statement.node, names[0]
+    value = assigned(node)
+    assert value is not None  # it has targets
     composer = Composer(view, forced)
+    if not forced and _has_only_names(node) and makes_function(value, view.namespace[name], view.namespace):
+        return _function(statement, value, names, view, composer)
     if forced or all(map(_is_constant_name, names)) or _is_annotated(node, _FINAL, view):
         if not _has_only_names(node):
-            return _left(view, names)
+            return leave(view, names)
         if len(names) == 1 and _is_type_making(node, value, view):
             return (composer.compose(statement, Kind.VALUE, names),)
         if not forced and not reads_of(node).load.isdisjoint(names):
             # `NUM = NUM + 1`: its statement cannot run again, and its value can be written.
             ends = ((each, f"{_MADE_FROM_ITSELF}; %keep {each} keeps it as it is now") for each in names)
-            left = tuple(outcome for each, end in ends for outcome in _left(view, (each,), end))
+            left = tuple(outcome for each, end in ends for outcome in leave(view, (each,), end))
             return left or (NotKept(", ".join(names), _MADE_FROM_ITSELF, forceable=True),)
         why = None if forced else why_impure(value, composer)
         if why is None:
             return (composer.compose(statement, Kind.VALUE, names),)
-        return (NotKept(", ".join(names), why, forceable=True), *_left(view, names, why))
+        return (NotKept(", ".join(names), why, forceable=True), *leave(view, names, why))
     if len(names) > 1 or not _has_only_names(node):
-        return _left(view, names)
+        return leave(view, names)
+    if name in view.kept and name not in view.changed and _is_alias(value):
+        return ()  # `g = f`, `f = g`: it is what it was
     if _is_type_making(node, value, view) or _is_function_alias(value, name, view):
         outcome = composer.compose(statement, Kind.VALUE, names)
         # A variable that happens to hold a class or function is no failed definition: it stays a plain one, unsaid.
-        return _left(view, names) if isinstance(outcome, NotKept) and _is_alias(value) else (outcome,)
-    known, shipped = view.kept.get(name), view.shipped.get(name)
-    base = shipped if shipped is not None and (known is None or known.overrides) else known
-    wraps = base is not None and name in reads_of(node).load and _is_still(base.kind, view.namespace[name])
-    if wraps and (name not in view.lost if known is None else known.text == statement.text):
-        return (composer.compose(statement, Kind.VALUE, names),)  # `f = wrap(f)` over the f of a cells folder
-    is_followed = known is not None and known.kind is Kind.VALUE and not view.dependents(name)
+        return leave(view, names) if isinstance(outcome, NotKept) and _is_alias(value) else (outcome,)
+    known = view.kept.get(name)
+    is_followed = known is not None and known.kind is Kind.VALUE and name not in view.functions
+    is_followed = is_followed and not view.dependents(name)
     if is_followed and not why_impure(value, composer):
         return (composer.compose(statement, Kind.VALUE, names),)  # kept by %keep, or for what is gone
-    if known is not None and wraps:
-        # `f = wrap(f)`: what the layer has is the better part of it, and no plain variable's past.
-        return (NotKept(name, f"it wraps the earlier {name}, {_HAS_STILL}"),)
-    return _left(view, names)
+    return leave(view, names)
 
 
-def _left(view: View, names: tuple[str, ...], why: str = _PLAIN_NOW) -> tuple[Outcome, ...]:
-    """`names` became plain variables: what was kept under them no longer tells their value.
-
-    A value stays all the same where definitions were made with it and still have it, as one pulled in for a default.
-    """
-    return _forgotten(view, tuple(name for name in names if not _made_others(view, name)), why)
-
-
-def _made_others(view: View, name: str) -> bool:
-    known = view.kept.get(name)
-    return known is not None and known.kind is Kind.VALUE and bool(view.dependents(name))
-
-
-def _forgotten(view: View, names: tuple[str, ...], why: str) -> tuple[Outcome, ...]:
-    outcomes: list[Outcome] = []
-    for name in dict.fromkeys(names):
-        if name in view.kept:
-            without = (
-                (view.dependents(name), "need", " to load"),
-                (view.callers(name), "use", ", and will not load without it"),
-            )
-            left = (([o.key for o in others if o.key not in names], verb, end) for others, verb, end in without)
-            lost = [f"{', '.join(keys)} {verb if keys[1:] else f'{verb}s'} it{end}" for keys, verb, end in left if keys]
-            outcomes.append(Forgotten(name, "; ".join(part for part in (why, *lost) if part)))
-        if name in view.shipped and (name in view.kept or not why):
-            outcomes.append(Returns(name, view.origins.get(name, "")))
-    return tuple(outcomes)
-
-
-def _is_still(kind: Kind, value: object) -> bool:
-    """Whether `value` can stand for a definition of `kind`: a wrapped function is called as the bare one is."""
-    return (kind is Kind.FUNCTION and callable(value)) or (kind is Kind.CLASS and issubclass(type(value), type))
+def _function(
+    statement: Statement, value: ast.expr, names: tuple[str, ...], view: View, composer: Composer
+) -> tuple[Outcome, ...]:
+    """What becomes of `f = lambda …` and of `f = jit(g)`, which made a function or a class."""
+    own = frozenset(name for name in names if name in view.kept or name in view.shipped.keys() - view.lost)
+    why = why_impure(value, composer, makers(value, view.namespace), own)
+    # A known maker of types is asked for no purity: `Point = namedtuple("Point", FIELDS)`.
+    if why is None or (len(names) == 1 and _is_type_making(statement.node, value, view)):
+        made = composer.compose(statement, Kind.VALUE, names)
+    else:
+        made = NotKept(", ".join(names), why, forceable=True)
+    if not isinstance(made, NotKept) or names[0] in reads_of(statement.node).load:
+        return (made,)  # of `f = wrap(f)` what the layer has is the better part, and no plain variable's past
+    return (made, *leave(view, names, made.reason))
 
 
 def _is_constant_name(name: str) -> bool:
@@ -232,8 +234,12 @@ def _is_function_alias(value: ast.expr, name: str, view: View) -> bool:
     if written is None:
         return False
     live, origin = view.namespace[name], view.origin(written.partition(".")[0])
-    if isinstance(origin, InLayer) and origin.definition.kind is not Kind.VALUE and written in view.namespace:
-        return view.namespace[written] is live
+    if isinstance(origin, InLayer) and written in view.namespace:
+        if view.namespace[written] is not live:
+            return False
+        made = assigned(defining_statement(origin.definition.text))  # None of a def or class
+        if made is None or makes_function(made, live, view.namespace):
+            return True
     if isinstance(origin, Imported | Ambient):
         return callable(live)
     return type(live) in _CALLABLES and isinstance(origin, InLayer)

@@ -17,6 +17,14 @@ def dependents(name: str, kept: Iterable[Definition]) -> tuple[Definition, ...]:
     return tuple(found for found in _mentioning(name, kept) if name in _reads(found.text).load)
 
 
+def made_from(attribute: str, kept: Iterable[Definition]) -> tuple[Definition, ...]:
+    """Those of `kept`, sorted by key, that read `attribute`, as `Foo.m`, to load: `old = Foo.m`."""
+    found = {d.key: d for d in kept if attribute in d.text and attribute not in d.gives}
+    root = attribute.partition(".")[0]
+    reads = ((definition, _reads(definition.text)) for _, definition in sorted(found.items()))
+    return tuple(definition for definition, r in reads if attribute in r.dotted and root in r.load)
+
+
 def callers(name: str, kept: Iterable[Definition]) -> tuple[Definition, ...]:
     """Those of `kept`, sorted by key, that read `name` only when they are called; not the one that gives it."""
     found = ((definition, _reads(definition.text)) for definition in _mentioning(name, kept))
@@ -27,6 +35,21 @@ def overtaken(definition: Definition, kept: Mapping[str, Definition]) -> tuple[D
     """Those of `kept`, by name, that were to load after `definition`, which now is to load after them."""
     earlier = (kept.get(name) for name in sorted(_reads(definition.text).load | {*definition.after}))
     return tuple(other for other in earlier if other is not None and definition.key in other.after)
+
+
+def in_circle(name: str, definition: Definition, kept: Mapping[str, Definition]) -> bool:
+    """Whether what gives `name` has itself to load after `definition`, through any number of others."""
+    todo, seen = [name], {name}
+    while todo:
+        found = kept.get(todo.pop())
+        if found is None:
+            continue
+        if found.key == definition.key:
+            return True
+        new = (_reads(found.text).load & kept.keys()) - seen
+        seen |= new
+        todo += new
+    return False
 
 
 def reads_as_it_loads(definition: Definition) -> frozenset[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass
+from urllib.parse import quote, unquote
 
 from .binding import bound_names
 from .definition import Definition, Key, Kind, RelPath
@@ -19,6 +20,7 @@ from .source import Source, parse
 HEADER = "# perdure:"
 _FIELDS = ("needs", "overrides", "after", "name")
 _DIGEST = "sha256:"
+_MARKS = re.compile(r"[%,;\n\r]")
 # What `tokenize.open`, and so `linecache`, takes for the encoding of a file in its first two lines (PEP 263).
 _COOKIE = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*[-\w.]+")
 _CONFLICT = re.compile(r"^(<<<<<<< |>>>>>>> |\|\|\|\|\|\|\| |=======$)", re.MULTILINE)
@@ -117,7 +119,7 @@ def _header(definition: Definition) -> str:
     given = () if given_by_all(parse(definition.text).body) == definition.gives else definition.gives
     overrides = (f"{_DIGEST}{definition.overrides}",) if definition.overrides else ()
     fields = zip(_FIELDS, (definition.needs, overrides, definition.after, given), strict=True)
-    said = "; ".join(f"{field} {', '.join(values)}" for field, values in fields if values)
+    said = "; ".join(f"{field} {', '.join(map(_encoded, values))}" for field, values in fields if values)
     return f" {said}" if said else ""
 
 
@@ -130,8 +132,13 @@ def _read_header(text: str) -> dict[str, tuple[str, ...]] | None:
         field, _, values = part.strip().partition(" ")
         # Fields of later versions are left alone: a layer may have been written by one.
         if field in _FIELDS:
-            fields[field] = tuple(value.strip() for value in values.split(",") if value.strip())
+            fields[field] = tuple(unquote(value.strip()) for value in values.split(",") if value.strip())
     return fields
+
+
+def _encoded(value: str) -> str:
+    """`value` without what the first line has a meaning for, as of the key `size@Union[list, tuple]`."""
+    return _MARKS.sub(lambda mark: quote(mark[0], safe=""), value)
 
 
 def _leading_imports(body: list[ast.stmt]) -> tuple[list[ast.stmt], list[ast.stmt]]:

@@ -7,12 +7,20 @@ A name is a top-level one, `Foo.m` for `Foo.m = …`, or `f@Type` for what is re
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from .definition import Kind
 from .source import bound_targets, dotted
+from .tree import walk
 
 _Function = (ast.FunctionDef, ast.AsyncFunctionDef)
+_OUTPUT_NAMES = re.compile(r"_+\d*$|_i+$|_i\d+$|_oh$|_ih$|_dh$")
+
+
+def is_output_name(name: str) -> bool:
+    """Whether the shell itself sets `name` as cells run: `_`, `_3`, `_i3`."""
+    return _OUTPUT_NAMES.match(name) is not None
 
 
 def given_by(node: ast.stmt) -> tuple[str, ...]:
@@ -20,9 +28,7 @@ def given_by(node: ast.stmt) -> tuple[str, ...]:
     names = bound_targets(node)
     if names == ("_",) and isinstance(node, _Function):
         return registrations(node)
-    if not names and isinstance(node, ast.Assign) and (method := method_key(node)):
-        return (method,)
-    return names
+    return names or (method_keys(node) if isinstance(node, ast.Assign) else ())
 
 
 def given_by_all(body: Iterable[ast.stmt]) -> tuple[str, ...]:
@@ -30,12 +36,16 @@ def given_by_all(body: Iterable[ast.stmt]) -> tuple[str, ...]:
     return next((names for node in reversed([*body]) if (names := given_by(node))), ())
 
 
-def method_key(node: ast.Assign) -> str | None:
-    """`Foo.m` where `node` sets that and nothing else."""
-    match node.targets:
-        case [ast.Attribute(value=ast.Name(id=owner), attr=name)]:
-            return f"{owner}.{name}"
-    return None
+def method_keys(node: ast.Assign) -> tuple[str, ...]:
+    """`Foo.m` for each target of `node`, as in `Foo.__radd__ = Foo.__add__ = add`; none where it sets anything else."""
+    keys = []
+    for target in node.targets:
+        match target:
+            case ast.Attribute(value=ast.Name(id=owner), attr=name):
+                keys.append(f"{owner}.{name}")
+            case _:
+                return ()
+    return tuple(dict.fromkeys(keys))
 
 
 def registrations(node: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[str, ...]:
@@ -62,6 +72,18 @@ def registered_for(node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.expr | N
         if argument.annotation is not None:
             return argument.annotation
     return None
+
+
+def registration_types(node: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
+    """The names that a bare `@f.register` looks up in the annotation of `node` as it loads."""
+    annotation = registered_for(node)
+    if annotation is None or not any(_is_bare_register(decorator) for decorator in node.decorator_list):
+        return frozenset()
+    return frozenset(part.id for part in walk([annotation]) if isinstance(part, ast.Name))
+
+
+def _is_bare_register(decorator: ast.expr) -> bool:
+    return isinstance(decorator, ast.Attribute) and decorator.attr == "register"
 
 
 def owner_of(name: str) -> str | None:

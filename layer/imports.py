@@ -16,6 +16,18 @@ from .tree import children
 
 _MISSING = object()
 _FUTURE = "from __future__ import "
+# What `%pylab` binds, of one name the plainest import first; with --no-import-all fewer of them give what is live.
+_PYLAB = """
+import numpy, matplotlib
+import numpy as np, matplotlib.pyplot as plt
+from matplotlib import pylab, mlab, pyplot
+from numpy import *
+from matplotlib.pyplot import *
+from numpy.random import *
+from numpy.linalg import *
+from numpy.fft import *
+from matplotlib.pylab import *
+"""
 # Their identity says nothing of where they come from: one object may serve any number of names.
 _SHARED = (int, bool, str, bytes, type(None), type(Ellipsis))
 
@@ -175,6 +187,19 @@ def rebound(lines: tuple[str, ...], entries: Iterable[ImportEntry]) -> tuple[str
     return statements([*others, *newest], _futures(lines))
 
 
+def extended(lines: tuple[str, ...], entries: Iterable[ImportEntry], futures: Iterable[str]) -> tuple[str, ...]:
+    """Import `lines` with what `entries` bind, in place of what they bound to that name, and `futures` in force."""
+    newest = tuple(entries)
+    if lines and not entries_in(lines) and any(not line.startswith(_FUTURE) for line in lines):
+        more = statements(newest, futures)  # written by a hand: left as they are
+        early = [line for line in more if line.startswith(_FUTURE) and line not in lines]
+        return (*early, *lines, *(line for line in more if not line.startswith(_FUTURE) and line not in lines))
+    bindings = {entry.binding for entry in newest}
+    added = bindings - {entry.binding for entry in newest if not _is_plain(entry)}  # `import a.b` adds to `import a.c`
+    others = [e for e in entries_in(lines) if e.binding not in bindings or (e.binding in added and _is_plain(e))]
+    return statements([*others, *newest], [*_futures(lines), *futures])
+
+
 def _written(line: str) -> Iterator[ImportEntry]:
     origin, _, names = f" {line}".partition(" import ")
     module = origin.removeprefix(" from ")
@@ -190,8 +215,24 @@ def _futures(lines: Iterable[str]) -> list[str]:
     return [line.removeprefix(_FUTURE) for line in lines if line.startswith(_FUTURE)]
 
 
+def is_pylab(statement: ast.stmt) -> bool:
+    """Whether `statement` is what IPython makes of a `%pylab` line: star imports by another name."""
+    match statement:
+        case ast.Expr(ast.Call(ast.Attribute(ast.Call(ast.Name("get_ipython")), "run_line_magic"), [name, *_])):
+            return isinstance(name, ast.Constant) and name.value == "pylab"
+    return False
+
+
+@lru_cache(maxsize=1)
+def _pylab_imports() -> list[ast.stmt]:
+    return ast.parse(_PYLAB).body
+
+
 def _imports(statement: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
-    if isinstance(statement, ast.Import | ast.ImportFrom):
+    if isinstance(statement, ast.Expr) and is_pylab(statement):
+        for line in _pylab_imports():
+            yield from _imports(line)
+    elif isinstance(statement, ast.Import | ast.ImportFrom):
         yield statement
     elif not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda | ast.expr):
         for child in children(statement):

@@ -15,9 +15,9 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from .binding import bound_names
-from .definition import Definition
+from .definition import Definition, Kind
 from .source import unwarned
-from .view import ATOMS, equal
+from .view import ATOMS, MISSING, class_dict, equal, value_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,6 @@ class FromText:
 
 Way: TypeAlias = InPlace | FromText
 
-_MISSING = object()
-
 
 class Image:
     """What is live in one kernel's namespace, and from which definition."""
@@ -46,6 +44,7 @@ class Image:
         self.namespace = namespace
         self._live: dict[str, Definition] = {}
         self.live = MappingProxyType(self._live)  # by every name a definition gives
+        self.functions: set[str] = set()  # the names whose value could be called when marked
         self._same: dict[str, Callable[[object], bool]] = {}  # whether a value is what the name had when marked
 
     def install(self, definition: Definition, way: Way) -> None:
@@ -63,16 +62,27 @@ class Image:
         """The name is no definition any more; its object, if there is one, is left alone."""
         self._live.pop(name, None)
         self._same.pop(name, None)
+        self.functions.discard(name)
+
+    def remove(self, name: str) -> None:
+        """Take the live object of the definition `name` away. What is registered as `f@Type` cannot be: it stays."""
+        owner, dot, attribute = name.partition(".")
+        if not dot:
+            self.namespace.pop(name, None)
+        elif attribute in class_dict(self.namespace.get(owner)):
+            type.__delattr__(self.namespace[owner], attribute)  # a class, as just asked
 
     def mark(self, name: str) -> None:
         """Take what the definition's `name` is now for the definition's own."""
+        live = value_of(name, self.namespace)
+        (self.functions.add if callable(live) else self.functions.discard)(name)
         if name in self._live:
-            self._same[name] = _telling(self.namespace.get(name, _MISSING))
+            self._same[name] = _telling(live)
 
     def is_other(self, name: str) -> bool:
         """Whether `name` is another object than when it was marked last; one never marked is."""
         same = self._same.get(name)
-        return same is None or not same(self.namespace.get(name, _MISSING))
+        return same is None or not same(value_of(name, self.namespace))
 
     def _run(self, definition: Definition, way: FromText) -> None:
         flags = __future__.annotations.compiler_flag if way.lazy_annotations else 0
@@ -80,12 +90,12 @@ class Image:
             tree = ast.parse(way.text, way.filename)
             code = compile(tree, way.filename, "exec", flags=flags, dont_inherit=True)
         foreign = self._foreign_names(definition, tree)
-        before = {name: self.namespace.get(name, _MISSING) for name in foreign}
+        before = {name: self.namespace.get(name, MISSING) for name in foreign}
         try:
             exec(code, self.namespace)  # type: ignore[arg-type]  # a user namespace is a dict
         finally:
             for name, value in before.items():
-                if value is _MISSING:
+                if value is MISSING:
                     self.namespace.pop(name, None)
                 else:
                     self.namespace[name] = value
@@ -97,6 +107,8 @@ class Image:
         foreign = imports & self._live.keys()
         if definition.names:  # `A, B = 1, 2` after a new A
             foreign |= bound_names(tree.body) - imports
+        if definition.kind is Kind.METHOD:
+            foreign |= {"_"}  # of `@f.register` over `def _`; the last value is the user's
         return foreign - {*definition.gives}
 
 

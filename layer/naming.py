@@ -1,7 +1,8 @@
 """Key → path of its file (DESIGN §4). Pure; the text inside a file is the truth, its name only finds it.
 
-Paths are safe on any file system: ASCII, at most 180 bytes a name, no two that differ only in case, never outside the
-layer, since whatever is no letter, digit, `_`, `.` or `@` is percent-encoded.
+Paths are safe on any file system: ASCII, under 200 bytes a name, no two that differ only in case, never outside the
+layer, since whatever is no letter, digit, `_`, `.` or `@` is percent-encoded. Clones that keep the same keys in another
+order have the same paths.
 """
 
 from __future__ import annotations
@@ -14,19 +15,24 @@ from urllib.parse import unquote
 
 from .definition import Key, Kind, RelPath
 
-LONGEST_NAME = 180  # bytes before `.py`; leaves room for the suffixes that file systems and tools add
-_UNSAFE = re.compile(rb"[^A-Za-z0-9_.@]")
+LONGEST_NAME = 180  # bytes before the digest and `.py`; leaves room for the suffixes that file systems and tools add
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.@]")
+_WHOLE = re.compile(r"(?:[^%]|%[0-7].|%[CD].%..|%E.%..%..|%F.%..%..%..)*")  # characters, escaped or not, in UTF-8
 
 
 def path_of(kind: Kind, key: Key, *, twin: bool = False) -> RelPath:
-    """Where the definition `key` of `kind` stands; `twin` where another key's path differs from it only in case."""
-    first = key[0].lower() if key[0].isascii() else ""
-    inner = first if first == "_" or "a" <= first <= "z" else "~"
+    """Where the definition `key` of `kind` stands; `twin` where another key's path is as good as the same."""
+    first = _composed(key)[0]
+    inner = first.lower() if first.isascii() and (first == "_" or first.isalpha()) else "~"
     return RelPath(f"{kind.folder}/{inner}/{_file_stem(key, twin=twin)}.py")
 
 
 def folded_path(kind: Kind, key: Key) -> str:
-    """What two keys have in common whose files a case-blind file system would take for one."""
+    """What two keys have in common whose files a case-blind file system would take for one.
+
+    They differ in case, or in how accents are composed; the latter in a text within a type alone, since Python composes
+    the names it reads. Long names have their digests, and so are never alike.
+    """
     return path_of(kind, key).lower()
 
 
@@ -38,8 +44,8 @@ def place_among(kind: Kind, key: Key, twins: Mapping[Key, RelPath]) -> tuple[Rel
     """
     if not twins:
         return path_of(kind, key), {}
-    targets = {other: path_of(kind, other, twin=other != other.lower()) for other in twins}
-    return path_of(kind, key, twin=key != key.lower()), {k: t for k, t in targets.items() if t != twins[k]}
+    targets = {other: path_of(kind, other, twin=not _is_plain(other)) for other in twins}
+    return path_of(kind, key, twin=not _is_plain(key)), {k: t for k, t in targets.items() if t != twins[k]}
 
 
 def name_told_by(path: RelPath) -> str:
@@ -47,10 +53,24 @@ def name_told_by(path: RelPath) -> str:
     return unquote(path.rpartition("/")[2].removesuffix(".py").partition("~")[0])
 
 
+def _is_plain(key: Key) -> bool:
+    """Whether `key` is the one among its twins that carries no digest."""
+    return key == key.lower() == _composed(key)
+
+
 def _file_stem(key: Key, *, twin: bool) -> str:
-    encoded = _UNSAFE.sub(lambda m: b"%%%02X" % m.group()[0], unicodedata.normalize("NFC", key).encode())
-    digest = hashlib.sha256(key.encode()).hexdigest()
-    stem = encoded.decode("ascii")
+    stem = _UNSAFE.sub(_escaped, _composed(key))
+    digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
     if len(stem) > LONGEST_NAME:
-        return f"{stem[:LONGEST_NAME]}~{digest[:12]}"
+        whole = _WHOLE.match(stem, 0, LONGEST_NAME)
+        assert whole is not None  # it may be of no character
+        return f"{whole[0]}~{digest[:12]}"
     return f"{stem}~{digest[:6]}" if twin else stem
+
+
+def _composed(key: Key) -> str:
+    return unicodedata.normalize("NFC", key)
+
+
+def _escaped(character: re.Match[str]) -> str:
+    return "".join(f"%{byte:02X}" for byte in character[0].encode("utf-8", "surrogatepass"))

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from .definition import Key, RelPath
+from .given import owner_of
 from .running import Running
 from .scope import Reads
 
@@ -39,7 +40,12 @@ def load_order(files: Iterable[Loadable]) -> list[RelPath]:
         for other in earlier:
             later[other].add(path)
     must = {path: _paths(file.reads.load, givers) - later[path] | after[path] for path, file in by_path.items()}
+    put_on = _put_on(by_path.values())
     runs = {p: must[p] | (_paths(running.reads(file.reads), givers) - later[p]) for p, file in by_path.items()}
+    for path, file in by_path.items():
+        if not any(map(owner_of, file.gives)):
+            # `AREA = area(3)` after what is registered with area, `UNIT = Circle(1)` after the methods put on Circle.
+            runs[path] |= {part for name in file.reads.load for part in put_on.get(name, ())} - later[path]
     may = {p: runs[p] | (_paths(file.reads.annotation, givers) - later[p]) for p, file in by_path.items()}
     order: list[RelPath] = []
     # What is called on the way is a guess, and an annotation can wait: where they close a circle they give way.
@@ -47,6 +53,16 @@ def load_order(files: Iterable[Loadable]) -> list[RelPath]:
         placed = {*order}
         order += _sorted({path: waits[path] - {path} - placed for path in by_path.keys() - placed})
     return order + sorted(by_path.keys() - {*order})
+
+
+def _put_on(files: Iterable[Loadable]) -> dict[str, list[RelPath]]:
+    """By name: the files of what is put on it."""
+    found: dict[str, list[RelPath]] = {}
+    for file in files:
+        for name in file.gives:
+            if owner := owner_of(name):
+                found.setdefault(owner, []).append(file.path)
+    return found
 
 
 def _paths(names: Iterable[str], givers: Mapping[str, Loadable]) -> set[RelPath]:

@@ -41,6 +41,7 @@ class Forgotten:
 
     name: str
     reason: str = ""  # a clause; empty after `del`
+    asked: bool = False  # by `%forget`: the live object goes too
 
 
 @dataclass(frozen=True, slots=True)

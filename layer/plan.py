@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from .definition import Definition, Key, RelPath
 from .dependents import overtaken, reads_as_it_loads
 from .fileformat import render
 from .imports import entries_in, rebound
-from .naming import folded_path, place_among
-from .outcome import Forgotten, Kept, Outcome
+from .naming import folded_path, path_of, place_among
+from .outcome import Forgotten, Kept, Outcome, Unchanged
 from .secret import says_secret
 from .store import Change, Message, Remove, Write
 
@@ -97,7 +97,9 @@ class Table:
     def drop(self, name: str) -> None:
         """Take `name` out of the table; other names of the same definition stay."""
         if name in self._givers:
-            self._without(self._givers[name], (name,))
+            entry = self.entries[self._givers[name]]
+            self._without(entry.definition.key, (name,))
+            self._come_home(folded_path(entry.definition.kind, entry.definition.key))
 
     def _put(self, definition: Definition, *, awake: bool) -> None:
         displaced = {self._givers[name] for name in definition.gives if name in self._givers}
@@ -129,6 +131,14 @@ class Table:
         overrides = entry.definition.overrides if rest[0] == key else ""  # it tells of the key's text
         self._put(replace(entry.definition, key=Key(rest[0]), names=rest, overrides=overrides), awake=entry.awake)
         return Key(rest[0])
+
+    def _come_home(self, folded: str) -> None:
+        """Give the file of the one key that is left of several which differed in case the name it has alone."""
+        if len(keys := self._by_folded.get(folded, ())) == 1:
+            entry = self.entries[keys[0]]
+            kind, key = entry.definition.kind, keys[0]
+            if entry.path == path_of(kind, key, twin=True) and self.at(path_of(kind, key)) is None:
+                self._settle(replace(self._remove(key), path=path_of(kind, key)))
 
     def _add(self, entry: Entry) -> None:
         definition = entry.definition
@@ -181,10 +191,16 @@ def with_rebound(edit: Kept, table: Table) -> Kept:
     return replace(edit, warnings=(*edit.warnings, *told)) if told else edit
 
 
-def settled(outcome: Outcome, table: Table) -> Outcome:
-    """`outcome` without the needs that later statements of the same run brought into `table`."""
+def settled(outcome: Outcome, table: Table, restored: Collection[Definition]) -> Outcome:
+    """`outcome` without the needs that later statements of the same run brought into `table`.
+
+    `restored` are definitions that the run changed and left as they had been: `def f`, `f = wrap(f)`, run again.
+    """
     if not isinstance(outcome, Kept):
         return outcome
+    for definition in restored:
+        if definition.key == outcome.definition.key:
+            return Unchanged(definition, outcome.needs)
 
     def without(definition: Definition) -> Definition:
         needs = tuple(name for name in definition.needs if name not in table.by_name)
@@ -213,8 +229,18 @@ class Step:
     forgot: tuple[Key, ...] = field(default=())
 
 
-def step(before: Table, after: Table, kept: Iterable[Key], forgot: Iterable[Key], context: Context) -> Step:
-    """The commit that leads from `before` to `after`; `kept` and `forgot` are what its subject names, in order."""
+def step(
+    before: Table,
+    after: Table,
+    kept: Iterable[Key],
+    forgot: Iterable[Key],
+    context: Context,
+    unread: Container[str] = (),
+) -> Step:
+    """The commit that leads from `before` to `after`; `kept` and `forgot` are what its subject names, in order.
+
+    `unread` are names of files that no table has, since they could not be read.
+    """
     stands = {entry.path: entry.definition for entry in after.entries.values() if entry.path in after.touched}
     changes: list[Change] = [
         Write(path, render(definition)) for path, definition in sorted(stands.items()) if before.at(path) != definition
@@ -222,7 +248,9 @@ def step(before: Table, after: Table, kept: Iterable[Key], forgot: Iterable[Key]
     changes += [Remove(path) for path in sorted(after.touched - stands.keys()) if before.at(path) is not None]
     kept = tuple(dict.fromkeys(kept))
     # What was kept and forgotten within one run was never there.
-    forgot = tuple(key for key in dict.fromkeys(forgot) if key in before.by_name and key not in after.by_name)
+    forgot = tuple(
+        key for key in dict.fromkeys(forgot) if (before.giver(key) or key in unread) and not after.giver(key)
+    )
     subject, left_out = _subject({"keep": kept, "forgot": forgot})
     note = "" if says_secret(context.note) else context.note
     if len(note) > _LONGEST_NOTE:

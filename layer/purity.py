@@ -55,9 +55,15 @@ class Names(Protocol):
 _ANY_ORDER = "it puts a set in an order, which is another after a restart"
 
 
-def why_impure(expression: ast.expr, names: Names) -> str | None:
-    """Why the expression cannot simply be evaluated again, as a clause (`it calls connect()`); None if it can."""
-    return _Looker(names).look([expression], frozenset())
+def why_impure(
+    expression: ast.expr, names: Names, makers: frozenset[int] = frozenset(), own: frozenset[str] = frozenset()
+) -> str | None:
+    """Why the expression cannot simply be evaluated again, as a clause (`it calls connect()`); None if it can.
+
+    `makers` are the id() of calls that are to be made again whatever they do, as decorators are; `own` are names that
+    will be there although they are not asked for.
+    """
+    return _Looker(names, makers).look([expression], own)
 
 
 def import_path(node: ast.expr, path_of: Callable[[str], str | None]) -> str | None:
@@ -71,8 +77,9 @@ def import_path(node: ast.expr, path_of: Callable[[str], str | None]) -> str | N
 
 
 class _Looker:
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: Names, makers: frozenset[int]) -> None:
         self._names = names
+        self._makers = makers
         self._excused: set[int] = set()  # nodes whose order, or running on, goes nowhere: `sorted(list({…}))`
 
     def look(self, nodes: Iterable[ast.AST | None], local: frozenset[str]) -> str | None:
@@ -123,6 +130,8 @@ class _Looker:
 
     def _call(self, node: ast.Call, local: frozenset[str]) -> str | None:
         arguments = (*node.args, *node.keywords)
+        if id(node) in self._makers:
+            return self.look((node.func, *arguments), local)
         path = self._import_path(node.func, local)
         if path is not None and _is_pure(path):
             if why := self._known_call(node, path, local):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterable, Mapping, MutableMapping
+from collections.abc import Collection, Iterable, Mapping, MutableMapping
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -108,6 +108,10 @@ class Layer:
         """Every kept definition that is live here, by key."""
         return tuple(entry for _, entry in sorted(self.table.entries.items()) if entry.awake)
 
+    def skipped_names(self) -> frozenset[str]:
+        """What the files that this boot left out would have given."""
+        return frozenset(name for skipped in self.report.skipped for name in skipped.names)
+
     def unresolved(self) -> tuple[tuple[Key, tuple[str, ...]], ...]:
         """Definitions that read, when called, names which are nowhere now."""
         there = self.image.namespace
@@ -156,6 +160,7 @@ class Layer:
             shipped=self.shipped.definitions,
             origins=self.shipped.origins,
             lost=self.shipped.lost,
+            functions=self.image.functions,
             changed=changed,
         )
 
@@ -204,8 +209,9 @@ class Layer:
                 apply(edit, table)
             kept = [definition.key for edit in edits for definition in definitions_of(edit)]
             forgot = [Key(edit.name) for edit in edits if isinstance(edit, Forgotten)]
-            plan = step(self.table, table, [key for key in kept if key in table.entries], forgot, context)
-            replaced = self._skipped_files_of(plan.kept, table)
+            kept = [key for key in kept if key in table.entries]
+            plan = step(self.table, table, kept, forgot, context, self.skipped_names())
+            replaced = self._skipped_files_of((*plan.kept, *plan.forgot), table)
             changes = (*plan.changes, *map(Remove, replaced))
             commit = self._store.commit(changes, plan.message) if changes else None
             self.table = table
@@ -215,11 +221,13 @@ class Layer:
                 else:
                     self._files.pop(change.path, None)
             self._head = commit or self._head
-            self._mended(plan.kept)
+            self._mended((*plan.kept, *plan.forgot), {change.path for change in changes})
             for edit in edits:
                 for definition in definitions_of(edit):
                     self.image.install(definition, InPlace())
                 if isinstance(edit, Forgotten):
+                    if edit.asked:
+                        self.image.remove(edit.name)
                     self.image.forget(edit.name)
             if commit is None:
                 return []
@@ -234,12 +242,12 @@ class Layer:
             return []
 
     def _skipped_files_of(self, keys: Iterable[Key], table: Table) -> list[RelPath]:
-        """Files that were skipped at boot and whose names now have another: left, they would come back."""
+        """Files that were skipped at boot and whose names now have another, or none: left, they would come back."""
         kept = set(keys)
         return [s.path for s in self.report.skipped if kept.issuperset(s.names) and table.at(s.path) is None]
 
-    def _mended(self, keys: Iterable[Key]) -> None:
+    def _mended(self, keys: Iterable[Key], paths: Collection[RelPath]) -> None:
         kept = set(keys)
-        left = tuple(skipped for skipped in self.report.skipped if not kept.issuperset(skipped.names))
+        left = tuple(s for s in self.report.skipped if s.path not in paths and not kept.issuperset(s.names))
         if len(left) < len(self.report.skipped):
             self.report = replace(self.report, skipped=left)

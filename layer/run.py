@@ -9,14 +9,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from .attached import registering
 from .binding import bound_names, changed_in_place
+from .blocks import taken
 from .decide import decide
 from .definition import Definition
 from .errors import LayerError
+from .given import given_by
+from .imports import is_pylab
 from .interrupts import interrupts_deferred
+from .leaving import forgotten
 from .outcome import Forgotten, Kept, NotKept, Outcome, Unchanged
 from .plan import Context, Table, apply, settled, with_rebound
-from .source import Statement, bound_targets
+from .source import Statement
 from .view import InLayer
 
 if TYPE_CHECKING:
@@ -36,18 +41,23 @@ class Run:
     def offer(self, statement: Statement, *, forced: bool = False) -> None:
         """Take in a statement that has just completed; nothing is written yet."""
         layer = self._layer
-        names = bound_names([statement.node])
-        inside = changed_in_place(statement.node)
-        if not (names or inside or layer.variables.mentioned(statement)):
+        names = frozenset({"*"}) if is_pylab(statement.node) else bound_names([statement.node])
+        changed = changed_in_place(statement.node)
+        if not (names or changed or registering(statement.node) or layer.variables.mentioned(statement)):
             return  # most statements of most cells: they cost no more than this look
         with layer.lock, interrupts_deferred():
+            fresh = frozenset(name for name in names if self._is_fresh(name))
             names = layer.variables.see(statement, names)
             before = len(self._outcomes)
-            self._decide(statement, forced, names)
+            inside = taken(statement, layer.image.namespace, fresh.__contains__) or ()
+            for each in inside:  # of an `if` or `try`: as if written plainly
+                layer.variables.see(each, bound_names([each.node]))
+                self._decide(each, forced, bound_names([each.node]))
+            self._decide(statement, forced, names - bound_names(each.node for each in inside))
             layer.shipped.settle(names, self._outcomes[before:])
             for name in names:
                 layer.image.mark(name)
-            layer.variables.changed |= inside & self._kept.keys()
+            layer.variables.changed |= changed & self._kept.keys()
             layer.variables.touch(statement, self._kept)
 
     def keep(self, name: str) -> None:
@@ -70,6 +80,25 @@ class Run:
                 return
             self._decide(statement, forced=True)
 
+    def forget(self, name: str) -> None:
+        """Take `name` out of the layer and the namespace, as `%forget` asks; a file that was skipped goes too."""
+        layer = self._layer
+        with layer.lock, interrupts_deferred():
+            self._look()
+            gone = forgotten(layer.view(self._kept), (name,), "")
+            if not gone and name in layer.skipped_names():
+                gone = (Forgotten(name),)
+            if not any(isinstance(outcome, Forgotten) for outcome in gone):
+                self._outcomes.append(NotKept(name, "the layer has nothing of that name to forget"))
+            for outcome in gone:
+                if isinstance(outcome, Forgotten):
+                    still = "it stays registered until this kernel ends" if "@" in outcome.name else ""
+                    reason = "; ".join(part for part in (outcome.reason, still) if part)
+                    outcome = replace(outcome, reason=reason, asked=True)
+                    self._edit(outcome)
+                self._outcomes.append(outcome)
+            layer.shipped.settle((outcome.name for outcome in gone if isinstance(outcome, Forgotten)), ())
+
     @property
     def is_empty(self) -> bool:
         """Whether nothing came of what was offered."""
@@ -77,19 +106,23 @@ class Run:
 
     @property
     def waits(self) -> bool:
-        """Whether there is something to write."""
-        return bool(self._edits)
+        """Whether there is something to write before what may take long starts.
+
+        What only takes stages away is not: `def f`, run again, lost its `f = wrap(f)`, and may be getting it back.
+        """
+        return not all(map(self._takes_stages_away, self._edits))
 
     def flush(self, context: Context) -> tuple[list[Outcome], list[str]]:
         """Commit what was offered since the last flush: its outcomes, and sentences to warn with.
 
         A commit that fails makes each definition a `NotKept`; nothing of it is written then.
         """
-        outcomes, ahead = self._outcomes, self._ahead
+        outcomes, edits, ahead = self._outcomes, self._edits, self._ahead
         self._outcomes, self._edits, self._ahead, self._looked = [], [], None, False
         if ahead is None:
             return outcomes, []
-        outcomes = [settled(outcome, ahead) for outcome in outcomes]
+        restored = self._restored(edits, ahead)
+        outcomes = [settled(outcome, ahead, restored) for outcome in outcomes]
         edits = [outcome for outcome in outcomes if isinstance(outcome, Kept | Forgotten)]
         try:
             warnings = self._layer.commit(edits, context)
@@ -97,6 +130,26 @@ class Run:
             failed = [_failed(outcome, fault) if outcome in edits else outcome for outcome in outcomes]
             return failed, []
         return outcomes, warnings
+
+    def _is_fresh(self, name: str) -> bool:
+        """Whether the statement that has just run bound `name` to another object than it had."""
+        layer = self._layer
+        if name in self._kept:
+            return layer.image.is_other(name)
+        known = layer.variables.plain.get(name)
+        return known is None or known.identity != id(layer.image.namespace.get(name))
+
+    def _restored(self, edits: Iterable[Kept | Forgotten], ahead: Table) -> list[Definition]:
+        """What lost its stages by one of `edits` and got them again by others."""
+        keys = {edit.definition.key for edit in edits if isinstance(edit, Kept) and self._takes_stages_away(edit)}
+        before = self._layer.table.by_name
+        return [before[key] for key in sorted(keys) if before[key] == ahead.by_name.get(key)]
+
+    def _takes_stages_away(self, edit: Kept | Forgotten) -> bool:
+        if not isinstance(edit, Kept) or edit.pulled:
+            return False
+        known = self._layer.table.by_name.get(edit.definition.key)
+        return known is not None and known.text.startswith(f"{edit.definition.text}\n")
 
     @property
     def _kept(self) -> Mapping[str, Definition]:
@@ -148,12 +201,15 @@ class Run:
             outcome = with_rebound(outcome, self._ahead or self._layer.table)
         self._outcomes.append(outcome)
         if isinstance(outcome, NotKept):
-            for name in bound_targets(statement.node):
+            for name in given_by(statement.node):
                 self._layer.variables.refused[name] = statement
         elif isinstance(outcome, Kept | Forgotten):
-            self._edits.append(outcome)
-            self._ahead = self._ahead or self._layer.table.copy()
-            apply(outcome, self._ahead)
+            self._edit(outcome)
+
+    def _edit(self, edit: Kept | Forgotten) -> None:
+        self._edits.append(edit)
+        self._ahead = self._ahead or self._layer.table.copy()
+        apply(edit, self._ahead)
 
 
 def _failed(outcome: Outcome, fault: LayerError) -> Outcome:

@@ -95,11 +95,14 @@ class Source:
             data = b"\n".join([data, *self._lines[end:last]])
             end = last
         start = self._first_line(node)
-        if self._lines[start - 1][: _first_column(node)].strip():
+        before = self._lines[start - 1][: self._first_column(node)]
+        if before.strip():
             return data, end  # it follows another statement on its line: a comment above is not its own
         first = start
         while first - 1 > above and self._is_comment(first - 1) and not _CELL_MARK.match(self._lines[first - 2]):
             first -= 1
+        if first < start:
+            data = before + data  # form feeds
         return b"\n".join([*self._lines[first - 1 : start - 1], data]), end
 
     def _last_line(self, node: ast.stmt, end: int) -> int:
@@ -124,7 +127,7 @@ class Source:
         first, last = self._first_line(node) - 1, (node.end_lineno or node.lineno) - 1
         lines = self._lines[first : last + 1]
         lines[-1] = lines[-1][: node.end_col_offset]
-        lines[0] = lines[0][_first_column(node) :]
+        lines[0] = lines[0][self._first_column(node) :]
         return b"\n".join(lines)
 
     def _first_line(self, node: ast.stmt) -> int:
@@ -137,15 +140,20 @@ class Source:
             line -= 1
         return line
 
+    def _first_column(self, node: ast.stmt) -> int:
+        if not getattr(node, "decorator_list", None):
+            return node.col_offset
+        return max(0, self._lines[self._first_line(node) - 1].find(b"@"))
+
 
 def bound_targets(node: ast.stmt) -> tuple[str, ...]:
-    """The names that `node`, a def, class or plain assignment, is there to define; none for any other statement."""
+    """The names that `node`, a def, class, assignment or bare walrus, is there to define; none for any other."""
     match node:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             return (name,)
         case ast.Assign(targets=targets):
             return tuple(dict.fromkeys(name for target in targets for name in _target_names(target)))
-        case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr()):
+        case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr()) | ast.Expr(ast.NamedExpr(ast.Name(id=name))):
             return (name,)
     # `type X = …` is a node of 3.12 and later.
     if type(node).__name__ == "TypeAlias":
@@ -153,9 +161,23 @@ def bound_targets(node: ast.stmt) -> tuple[str, ...]:
     return ()
 
 
+def assigned(node: ast.stmt) -> ast.expr | None:
+    """What the assignment `node` sets its names to, `(X := 1)` being one too; None for any other statement."""
+    match node:
+        case ast.Assign(value=value) | ast.AnnAssign(value=value) | ast.Expr(ast.NamedExpr(value=value)):
+            return value
+    return node.value if type(node).__name__ == "TypeAlias" else None  # type: ignore[attr-defined]
+
+
 def deleted_names(node: ast.Delete) -> tuple[str, ...]:
     """The names that `node` deletes; `del a.b` and `del a[0]` delete none."""
     return tuple(dict.fromkeys(name for target in node.targets for name in _target_names(target)))
+
+
+def deleted_attributes(node: ast.Delete) -> tuple[str, ...]:
+    """`Foo.m` for each that `node` deletes."""
+    found = (dotted(target) for target in node.targets if isinstance(target, ast.Attribute))
+    return tuple(written for written in found if written is not None and written.count(".") == 1)
 
 
 def dotted(node: ast.expr) -> str | None:
@@ -176,10 +198,6 @@ def _target_names(target: ast.expr) -> Iterator[str]:
                 yield from _target_names(element)
         case ast.Starred(value=value):
             yield from _target_names(value)
-
-
-def _first_column(node: ast.stmt) -> int:
-    return 0 if getattr(node, "decorator_list", None) else node.col_offset
 
 
 def _decode(data: bytes) -> str:

@@ -11,13 +11,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import ModuleType
 
-from .compose import defining_statement
 from .definition import Definition
 from .frozen import is_frozen
+from .given import owner_of
 from .imports import ImportRecord, entries_of
 from .outcome import NotKept
 from .scope import reads_of
-from .source import Source, Statement, bound_targets, parse
+from .source import Source, Statement, assigned, bound_targets, parse
+from .stages import defining_statement
 from .tree import walk
 from .view import Origin, Plain, Variable, gives_again, is_literal
 
@@ -46,7 +47,7 @@ class Variables:
             there = (entry for entry in imports if entry.binding in namespace)
             given = {e.binding for e in there if e.gives(namespace[e.binding], self._modules)}
             names = (names - {"*"}) | given
-        assignment = statement if isinstance(node, ast.Assign | ast.AnnAssign) else None
+        assignment = statement if assigned(node) is not None else None
         for name in names:
             self.plain.pop(name, None)
             self.refused.pop(name, None)
@@ -89,8 +90,10 @@ class Variables:
         """
         namespace = self._namespace
         refused = self.refused.get(name)
-        if refused is not None and not isinstance(refused.node, ast.Assign | ast.AnnAssign):
+        if refused is not None and (owner_of(name) or not isinstance(refused.node, ast.Assign | ast.AnnAssign)):
             return refused
+        if name in kept and owner_of(name):
+            return None
         if name not in namespace:
             return NotKept(name, "there is no such name here")
         if refused is None and name in kept:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -13,9 +13,10 @@ from typing import TypeAlias
 from .definition import Definition, Kind
 from .dependents import callers, dependents
 from .imports import ImportEntry, ImportRecord, find
-from .source import Statement
+from .source import Statement, assigned
 
-_MISSING = object()
+MISSING = object()
+_CLASS_DICT = type.__dict__["__dict__"].__get__  # past what a metaclass may say
 ATOMS = (int, bool, float, complex, str, bytes, type(None))
 MODULE_NAMES = frozenset("__name__ __doc__ __file__ __spec__ __loader__ __package__ __builtins__ __builtin__".split())
 """Names that any module has, one way or the other."""
@@ -83,15 +84,16 @@ class View:
     )  # live ones of cells folders, by every name they give
     origins: Mapping[str, str] = field(default_factory=dict)  # the folders of `shipped`, by the same names
     lost: AbstractSet[str] = frozenset()  # the names of `shipped` that a cell has set otherwise since, or deleted
+    functions: Collection[str] = ()  # the kept names that could be called before the statement decided on
     changed: frozenset[str] = frozenset()  # the kept names that the statement decided on bound to another object
 
     def origin(self, name: str, dotted: Iterable[str] = ()) -> Origin:
         """Where `name` comes from; `dotted` are the attribute chains it is read in, which tell submodules."""
-        live = self.namespace.get(name, _MISSING)
-        if live is _MISSING:
+        live = self.namespace.get(name, MISSING)
+        if live is MISSING:
             known = name in self.ambient or hasattr(builtins, name) or name in MODULE_NAMES
             return Ambient() if known else Nowhere()
-        if self.ambient.get(name, _MISSING) is live or name in MODULE_NAMES:
+        if self.ambient.get(name, MISSING) is live or name in MODULE_NAMES:
             return Ambient()
         definition, plain = self.kept.get(name), self.plain.get(name)
         # A variable that was pulled in and has been set again since is a plain one: what it was is in the layer, for
@@ -131,6 +133,22 @@ class View:
         return entry.module if entry.renamed else name
 
 
+def class_dict(live: object) -> Mapping[str, object]:
+    """What the class `live` itself has; nothing where it is none. Runs no code of a metaclass."""
+    if not issubclass(type(live), type):
+        return {}
+    found: Mapping[str, object] = _CLASS_DICT(live)
+    return found
+
+
+def value_of(name: str, namespace: Mapping[str, object]) -> object:
+    """What the name of a definition, `f` or `Foo.m`, is now; `MISSING` where it is nothing, as of `f@Type`."""
+    owner, dot, attribute = name.partition(".")
+    if not dot:
+        return namespace.get(name, MISSING)
+    return class_dict(namespace.get(owner)).get(attribute, MISSING)
+
+
 def _is_older(definition: Definition | None, plain: Plain) -> bool:
     if definition is None or definition.kind is not Kind.VALUE:
         return False
@@ -147,22 +165,22 @@ def gives_again(node: ast.stmt, live: object) -> bool:
     """Whether the assignment `node` would give `live` again, as far as that can be told without running it."""
     # The same list may have been filled since; literals can be compared with what they would give again.
     again = _literal(node)
-    return again is _MISSING or equal(again, live)
+    return again is MISSING or equal(again, live)
 
 
 def is_literal(node: ast.stmt) -> bool:
     """Whether the assignment `node` sets a name to a literal."""
-    return _literal(node) is not _MISSING
+    return _literal(node) is not MISSING
 
 
 def _literal(node: ast.stmt) -> object:
-    value = getattr(node, "value", None)
+    value = assigned(node)
     if not isinstance(value, ast.List | ast.Dict | ast.Set | ast.Tuple | ast.Constant | ast.UnaryOp):
-        return _MISSING
+        return MISSING
     try:
         return ast.literal_eval(value)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return _MISSING
+        return MISSING
 
 
 def equal(one: object, other: object) -> bool:

@@ -39,6 +39,12 @@ class PerdureMagics(Magics):
         if said := magics.keep(self._workspace, line):
             print(said)
 
+    @line_magic
+    def forget(self, line: str) -> None:
+        """Forget NAME: `%forget NAME` takes it out of the layer and the namespace, also `Foo.m` and `f@Type`."""
+        if said := magics.forget(self._workspace, line):
+            print(said)
+
     @cell_magic
     def scratch(self, _line: str, cell: str) -> Any:
         """Run the cell and keep nothing of it."""

@@ -77,6 +77,84 @@ def test_k6_an_alias_that_holds_the_earlier_function_is_told(kernel: Kernel) -> 
 
 
 @case
+def test_k7_a_wrap_is_a_stage_of_its_function(kernel: Kernel) -> Iterator[None]:
+    kernel.run("import functools\ndef k7_twice(f):\n    return functools.wraps(f)(lambda x: f(f(x)))")
+    kernel.run("def k7_add(x):\n    return x + 1")
+    assert kernel.run("k7_add = k7_twice(k7_add)").notices == ["[layer: kept k7_add]"]
+    wrapped = kernel.home.files()["functions/k/k7_add.py"]
+    assert wrapped == "def k7_add(x):\n    return x + 1\n\n\nk7_add = k7_twice(k7_add)\n"
+    assert kernel.run("k7_add = k7_twice(k7_add)").notices == []
+    assert kernel.home.files()["functions/k/k7_add.py"] == wrapped
+    kernel.run("def k7_cleared(x):\n    return x + 1\nk7_cleared = k7_twice(k7_cleared)")
+    kernel.run("def k7_cleared(x):\n    return x + 10")
+    assert kernel.home.files()["functions/k/k7_cleared.py"] == "def k7_cleared(x):\n    return x + 10\n"
+    # All of it in one cell, run again, is a cell run again: the stage is not taken away in between.
+    cell = "def k7_cell(x):\n    return x + 1\nk7_cell = k7_twice(k7_cell)"
+    kernel.run(cell)
+    before = len(kernel.home.log())
+    again = kernel.run(cell)
+    assert (again.notices, again.perdure["kept"], len(kernel.home.log())) == ([], [], before)
+    yield
+    assert kernel.run("k7_add(1), k7_cleared(1), k7_cell(1)").value == "(3, 11, 3)"
+
+
+@case
+def test_k8_classes_load_in_the_order_they_need(kernel: Kernel) -> Iterator[None]:
+    kernel.run("class K8A:\n    size = 1\nclass K8B(K8A):\n    pass")
+    kernel.run("def k8_size():\n    return 2")
+    kernel.run("class K8A:\n    size = k8_size()")
+    yield
+    assert kernel.run("K8A.size, K8B.size, K8B.__mro__[1] is K8A").value == "(2, 2, True)"
+
+
+@case
+def test_k9_a_class_made_from_itself_is_stored_once(kernel: Kernel) -> Iterator[None]:
+    kernel.run("class K9:\n    one = 1")
+    more = "class K9(K9):\n    two = 2"
+    assert kernel.run(more).notices == ["[layer: kept K9]"]
+    assert kernel.run(more).notices == []
+    assert kernel.home.files()["classes/k/K9.py"] == f"class K9:\n    one = 1\n\n\n{more}\n"
+    yield
+    assert kernel.run("K9.one, K9.two, len(K9.__mro__)").value == "(1, 2, 3)"
+
+
+@case
+def test_k10_registrations_live_side_by_side(kernel: Kernel) -> Iterator[None]:
+    kernel.run("from functools import singledispatch\n@singledispatch\ndef k10_area(s):\n    return 0")
+    kernel.run("class K10Square:\n    side = 3")
+    answer = kernel.run(
+        "@k10_area.register\ndef _(s: int):\n    return s\n"
+        "@k10_area.register\ndef _(s: K10Square):\n    return s.side ** 2\n"
+        "@k10_area.register(str)\ndef _(s):\n    return len(s)"
+    )
+    assert answer.notices == ["[layer: kept k10_area@int, k10_area@K10Square, k10_area@str]"]
+    assert [path for path in kernel.home.files() if "k10_area@" in path] == [
+        "methods/k/k10_area@K10Square.py",
+        "methods/k/k10_area@int.py",
+        "methods/k/k10_area@str.py",
+    ]
+    kernel.run("K10_AREA = 5")
+    yield
+    assert kernel.run("k10_area(2), k10_area(K10Square()), k10_area('abcd'), k10_area(1.5)").value == "(2, 9, 4, 0)"
+    # `_` is the last value, as ever, and not the last function registered.
+    assert kernel.run("_").value == "(2, 9, 4, 0)"
+
+
+@case
+def test_k11_an_import_that_came_by_a_detour_is_carried(kernel: Kernel) -> Iterator[None]:
+    module = kernel.home.work / "k11_module.txt"
+    module.write_text("def quiet():\n    return 'quiet'\n")
+    kernel.run("import sys; sys.path.insert(0, '.')")
+    kernel.run(
+        "try:\n    import k11_module\nexcept ImportError:\n    !cp k11_module.txt k11_module.py\n    import k11_module"
+    )
+    kernel.run("def k11_use():\n    return k11_module.quiet()")
+    assert kernel.home.files()["functions/k/k11_use.py"].startswith("import k11_module\n")
+    yield
+    assert kernel.run("k11_use()").value == "'quiet'"
+
+
+@case
 def test_k12_the_body_of_a_timed_cell_is_kept(kernel: Kernel) -> Iterator[None]:
     answer = kernel.run("%%time\ndef k12_slow():\n    return 12\nk12_slow()")
     assert answer.value == "12"
@@ -85,6 +163,15 @@ def test_k12_the_body_of_a_timed_cell_is_kept(kernel: Kernel) -> Iterator[None]:
     assert "functions/k/k12_measured.py" not in kernel.home.files()
     yield
     assert kernel.run("k12_slow(), 'k12_measured' in globals()").value == "(12, False)"
+
+
+@case
+def test_k13_a_star_import_becomes_the_names_that_are_used(kernel: Kernel) -> Iterator[None]:
+    kernel.run("from math import *")
+    kernel.run("def k13_root(x):\n    return sqrt(x)")
+    assert kernel.home.files()["functions/k/k13_root.py"].startswith("from math import sqrt\n\n\n")
+    yield
+    assert kernel.run("k13_root(9)").value == "3.0"
 
 
 @case
@@ -136,6 +223,15 @@ def test_k17_a_cell_run_again_changes_nothing(kernel: Kernel) -> Iterator[None]:
 
 
 @case
+def test_k19_what_is_registered_with_an_abstract_class_stays_so(kernel: Kernel) -> Iterator[None]:
+    kernel.run("from abc import ABC\nclass K19(ABC):\n    pass")
+    assert kernel.run("K19.register(int)").notices == ["[layer: kept K19]"]
+    assert kernel.run("K19.register(int)").notices == []
+    yield
+    assert kernel.run("isinstance(1, K19), isinstance('', K19)").value == "(True, False)"
+
+
+@case
 def test_k20_an_enum_works_and_one_broken_file_leaves_the_rest(kernel: Kernel) -> Iterator[None]:
     kernel.run("from enum import Enum\nclass K20Mood(Enum):\n    GOOD = 1\n    BAD = 2")
     kernel.run("def k20_mood(n):\n    return K20Mood(n)")
@@ -177,6 +273,18 @@ def test_k22_a_definition_that_went_and_came_back_has_its_history(kernel: Kernel
 # Written in pieces, so that no scanner takes this file for a leak.
 TOKEN = "sk-" + "Q7zq0Wb3" * 4
 WORD = "hunter2" + "hunter2"
+
+
+@case
+def test_k23_a_star_import_over_a_kept_name_is_told(kernel: Kernel) -> Iterator[None]:
+    kernel.run("def k23_unused(x):\n    return x\ndef floor(x):\n    return 'mine'")
+    answer = kernel.run("from math import *")
+    assert [line for line in answer.notices if "floor" in line] == [
+        "[layer: floor is an import now; the layer still has the function, and a restart brings it back; "
+        "`del floor` forgets it]"
+    ]
+    yield
+    assert kernel.run("floor(2.5)").value == "'mine'"
 
 
 @case

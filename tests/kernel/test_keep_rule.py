@@ -84,7 +84,7 @@ def test_a_decorator_that_is_no_definition_is_named(kernel: Kernel) -> Iterator[
 
 @case
 def test_a_base_that_is_no_definition_is_named(kernel: Kernel) -> Iterator[None]:
-    kernel.run("def base_make():\n    return type('base_live', (), {})\nbase_live = base_make()")
+    kernel.run("for base_live in [type('base_live', (), {})]: pass")
     answer = kernel.run("class BaseUser(base_live):\n    pass")
     assert answer.notices == ["[layer: BaseUser not kept; it needs base_live to load]"]
     yield

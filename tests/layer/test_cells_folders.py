@@ -14,6 +14,7 @@ from perdure.layer.cells_folder import CellsFolder, Refused, open_folder
 from perdure.layer.disk import RealDisk
 from perdure.layer.errors import UnknownDefinition
 from perdure.layer.place import CellsPlace
+from perdure.layer.plan import Context
 from perdure.layer.trust import TrustRecord
 
 from .cells import Cells, said
@@ -146,21 +147,29 @@ def test_a_class_may_extend_the_shipped_one_of_its_name() -> None:
 
 def test_what_is_no_more_shipped_cannot_be_wrapped() -> None:
     kernel = cells(team=TEAM)
-    kernel.run("def twice(f):\n    return lambda r: 2 * f(r)")
-    kernel.run("area = lambda r: r")
-    assert said(kernel.run("area = twice(area)")) == []
+    kernel.run("def twice(f):\n    return lambda r: 2 * f(r)\narea = [len][0]")
+    assert said(kernel.run("area = twice(area)")) == ["not area: it reads area, which is not kept"]
     kernel.run("area = [object][0]")
     assert said(kernel.run("class area(area):\n    pass")) == [
         "not area: its load reads the earlier area, which it replaces"
     ]
 
 
-def test_a_second_wrap_leaves_the_first_in_the_layer() -> None:
+def test_a_second_wrap_is_a_stage_of_the_override() -> None:
     kernel = cells(team=TEAM)
     kernel.run("def twice(f):\n    return lambda r: 2 * f(r)")
     assert said(kernel.run("area = twice(area)")) == ["keep area"]
-    assert said(kernel.run("area = twice(twice(area))"))[0].startswith("not area: it wraps the earlier area")
-    assert kernel.restarted().namespace["area"](1) == 6
+    assert said(kernel.run("area = twice(twice(area))")) == ["keep area"]
+    assert kernel.restarted().namespace["area"](1) == 24
+    assert skips(kernel.restarted({"/team": {"functions/a/area.py": AREA + "  # new"}})) == [
+        "values/a/area.py: the text of area that it overrides changed in /team"
+    ]
+
+
+def test_a_method_may_be_put_on_a_shipped_class() -> None:
+    kernel = cells(team={"classes/c/Circle.py": "class Circle:\n    sides = 0\n"})
+    assert said(kernel.run("def grow(self):\n    return 2\nCircle.grow = grow"))[-1] == "keep Circle.grow"
+    assert kernel.restarted().namespace["Circle"]().grow() == 2
 
 
 def changed(**texts: str) -> dict[str, dict[str, str]]:
@@ -255,6 +264,18 @@ def test_a_plain_variable_in_place_of_a_shipped_name_is_not_kept() -> None:
 def test_keep_of_a_shipped_name_says_who_gives_it() -> None:
     kernel = cells(team=TEAM)
     assert said(kernel.keep("RATE")) == ["not RATE: the cells folder /team gives it at each start"]
+
+
+def test_forget_of_an_override_and_of_a_shipped_name() -> None:
+    kernel = cells(team=TEAM)
+    kernel.run("def area(r):\n    return 4 * r * r")
+    run = kernel.layer.run()
+    run.forget("area")
+    outcomes, _ = run.flush(Context("s-test", 1))
+    assert said(outcomes) == ["forget area", "area returns from /team"]
+    run = kernel.layer.run()
+    run.forget("RATE")
+    assert said(run.flush(Context("s-test", 2))[0])[0] == "not RATE: the layer has nothing of that name to forget"
 
 
 # Another kernel moves the layer meanwhile.

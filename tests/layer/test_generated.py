@@ -1,125 +1,19 @@
-"""The layer as a package: in plain Python, isolated, without perdure; as a script's definitions; installed by pip."""
+"""The layer as a package: in plain Python, isolated, without perdure; what it leaves out, and what it unpickles."""
 
 from __future__ import annotations
 
-import importlib.util
-import itertools
-import os
 import pickle
-import subprocess
 import sys
 import textwrap
 import tomllib
-import venv
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from perdure.layer.boot import Boot
 from perdure.layer.definition import RelPath
 from perdure.layer.generated import FORMAT, GENERATED, generated_files
-from perdure.layer.imports import ImportRecord
-from perdure.layer.install import Image
 
-# The interpreter itself, not that of the environment the tests run in.
-PLAIN = getattr(sys, "_base_executable", sys.executable)
-
-GOOD = {
-    "functions/a/area.py": """\
-        # perdure: needs df
-        import math
-
-
-        def area(c: Circle, k=RATE):
-            return math.pi * c.r**2 * k
-        """,
-    "functions/b/boom.py": """\
-        def boom():
-            raise LookupError
-        """,
-    "classes/c/Circle.py": """\
-        @register
-        class Circle:
-            class Part:
-                pass
-
-            def __init__(self, r):
-                self.r = r
-        """,
-    "functions/r/register.py": """\
-        def register(c):
-            SEEN.append(c.__name__)
-            return c
-        """,
-    "values/r/RATE.py": "RATE = 2",
-    "values/s/SEEN.py": "SEEN = []",
-}
-
-
-class Layer:
-    """A layer's folder, written by hand."""
-
-    def __init__(self, parent: Path, files: Mapping[str, str], name: str = "ada") -> None:
-        self.path = parent / f"layer_{name}"
-        for generated, data in generated_files(name).items():
-            self.write(generated, data.decode())
-        for path, text in files.items():
-            self.write(path, textwrap.dedent(text))
-
-    def write(self, path: str, text: str) -> None:
-        (self.path / path).parent.mkdir(parents=True, exist_ok=True)
-        (self.path / path).write_text(text, encoding="utf-8")
-
-    def python(self, code: str, *options: str, check: bool = True) -> str:
-        """What a plain, isolated Python prints that has imported the layer as `layer`."""
-        start = f"import sys; sys.path.insert(0, {str(self.path.parent)!r}); import {self.path.name} as layer\n"
-        return run([PLAIN, "-I", *options, "-c", start + textwrap.dedent(code)], check=check)
-
-    def script(self, text: str, *arguments: str, check: bool = True) -> str:
-        """What `python -m layer_ada script.py` prints, in the folder above it."""
-        script = self.path.parent / "scripts" / "script.py"
-        script.parent.mkdir(exist_ok=True)
-        script.write_text(textwrap.dedent(text))
-        return run([PLAIN, "-m", self.path.name, str(script), *arguments], cwd=self.path.parent, check=check)
-
-
-def run(command: list[str], *, cwd: Path | None = None, check: bool = True) -> str:
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    done = subprocess.run(command, cwd=cwd, env=environ, capture_output=True, text=True, timeout=120, check=False)
-    assert (done.returncode == 0) is check, done.stdout + done.stderr
-    return (done.stdout + done.stderr).strip()
-
-
-_names = itertools.count()
-
-
-def imported(layer: Layer) -> Any:
-    """The layer imported here, under a name of its own."""
-    name = f"layer_of_test_{next(_names)}"
-    spec = importlib.util.spec_from_file_location(name, layer.path / "__init__.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(autouse=True)
-def forget_imported() -> Iterator[None]:
-    yield
-    for name in [name for name in sys.modules if name.startswith("layer_of_test_")]:
-        del sys.modules[name]
-
-
-def names_in(module: ModuleType) -> set[str]:
-    return {name for name in vars(module) if not name.startswith("__")}
-
+from .plain_layer import GOOD, Both, Layer, imported, names_in
 
 # The files.
 
@@ -159,10 +53,11 @@ def test_warnings_as_errors_and_optimised(tmp_path: Path) -> None:
     assert Layer(tmp_path, files).python("print(layer.f(), layer.skipped)", "-OO", "-Werror") == "None {}"
 
 
-def test_only_definitions_are_in_it(tmp_path: Path) -> None:
+def test_only_definitions_are_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module = imported(Layer(tmp_path, GOOD))
     assert names_in(module) == {"area", "boom", "Circle", "register", "RATE", "SEEN", "math"}
     space: dict[str, object] = {}
+    monkeypatch.setitem(sys.modules, module.__name__, module)
     exec(f"from {module.__name__} import *", space)
     assert space.keys() - {"__builtins__"} == names_in(module)
 
@@ -265,111 +160,47 @@ def test_a_failing_file_leaves_what_was_there(tmp_path: Path) -> None:
     assert names_in(module) == {"A"}
 
 
+def test_what_calls_a_definition_that_is_gone(tmp_path: Path) -> None:
+    gone = {
+        "classes/c/Cc.py": "class Cc:\n    def m(self):\n        return [gone(x) for x in self]\n",
+        "functions/a/async_.py": "async def async_():\n    def inner():\n        return gone\n    return inner\n",
+        "functions/b/bad.py": "def bad(gone_too=0):\n    return gone_too + gone\n",
+        "functions/d/deco.py": "# perdure: needs df\ndef deco():\n    df\n    gone()\n",
+        "values/l/LAMBDA.py": "LAMBDA = lambda x: gone(x)",
+    }
+    fine = {
+        "functions/c/calls.py": "def calls():\n    return bad(), broken, twice, self_made, math, calls, Cc\n",
+        "functions/g/globe.py": "def globe():\n    global made\n    made = 1\n    return [n for n in ()]\n",
+        "functions/m/module.py": "def module():\n    return __file__, __spec__, __builtins__, print(__name__)\n",
+        "functions/n/needs.py": "# perdure: needs df, x\ndef needs(y):\n    z = y\n    return df, x, lambda q: q, z\n",
+        "functions/m/math_.py": "import math\n\n\ndef math_():\n    return super\n",
+        "functions/t/twice.py": "def twice(): ...\n",
+        "values/s/self_made.py": "for self_made in range(3): pass\nself_made = [k for k in 'abc']",
+        "classes/s/Super.py": "class Super:\n    a = b = 1\n    def m(self):\n        return super().m(), __class__\n",
+    }
+    broken = {"functions/b/broken.py": "def (", "values/t/twice.py": "twice = 1"}
+    both = Both(tmp_path, gone | fine | broken)
+    assert both.skipped == dict.fromkeys(gone, "it uses gone, which nothing defines now") | {
+        "functions/b/broken.py": "SyntaxError: invalid syntax (line 1)",
+        "values/t/twice.py": "twice is defined in functions/t/twice.py too; remove one of the files",
+    }
+    with pytest.raises(AttributeError, match=r"'bad'; functions/b/bad\.py was skipped: it uses gone, which"):
+        _ = both.module.bad
+    with pytest.raises(AttributeError, match=r"'broken'; functions/b/broken\.py was skipped: SyntaxError"):
+        _ = both.module.broken
+
+
+def test_what_any_notebook_has_is_not_gone(tmp_path: Path) -> None:
+    """A definition that shows something may be of use elsewhere too."""
+    names = "display", "get_ipython", "In", "Out", "_", "_oh", "_dh", "exit", "quit"
+    files = {f"functions/s/show_{name}.py": f"def show_{name}():\n    return {name}\n" for name in names}
+    assert Layer(tmp_path, files).python("print(layer.skipped)", "-S") == "{}"
+
+
 def test_an_interrupt_is_the_users(tmp_path: Path) -> None:
     layer = Layer(tmp_path, {"values/a/A.py": "raise KeyboardInterrupt"})
     with pytest.raises(KeyboardInterrupt):
         imported(layer)
-
-
-def test_two_files_of_one_name(tmp_path: Path) -> None:
-    files = {"classes/a/area.py": "class area: ...", "functions/a/area.py": "def area(): ..."}
-    module = imported(Layer(tmp_path, files))
-    assert isinstance(module.area, type)
-    assert module.skipped == {
-        "functions/a/area.py": "area is defined in classes/a/area.py too; remove one of the files"
-    }
-
-
-def test_a_name_that_comes_only_when_called(tmp_path: Path) -> None:
-    """The order cannot see that making A calls helper: it is tried again."""
-    files = {
-        "values/a/A.py": "A = make()",
-        "functions/m/make.py": "def make():\n    return helper()\n",
-        "functions/z/helper.py": "@late\ndef helper():\n    return 3\n",
-        "functions/z/late.py": "def late(f):\n    return f\n",
-        "classes/a/Aa.py": "class Aa(A.__class__): ...",
-    }
-    module = imported(Layer(tmp_path, files))
-    assert module.A == 3
-    assert module.Aa.__mro__[1] is int
-    assert module.skipped == {}
-
-
-def test_what_fails_for_a_registry_not_filled_yet_is_tried_again(tmp_path: Path) -> None:
-    files = {
-        "classes/u/User.py": "class User:\n    handler = REG['a']\n",
-        "functions/h/handler.py": "@register('a')\ndef handler(): ...\n",
-        "functions/r/register.py": "def register(key):\n    return lambda f: REG.setdefault(key, f)\n",
-        "values/r/REG.py": "REG = {}",
-    }
-    module = imported(Layer(tmp_path, files))
-    assert module.skipped == {}
-    assert module.User.handler is module.handler
-
-
-def test_each_file_runs_once(tmp_path: Path) -> None:
-    count = "import builtins\nbuiltins._count = getattr(builtins, '_count', 0) + 1\n"
-    files = {"values/a/A.py": count + "A = B", "values/b/B.py": count + "B = 1", "values/c/C.py": count + "C = 1 / 0"}
-    assert Layer(tmp_path, files).python("import builtins; print(layer.A, builtins._count)") == "1 3"
-
-
-def test_a_circle(tmp_path: Path) -> None:
-    files = {
-        "classes/a/A.py": "class A:\n    def b(self) -> B: ...\n",
-        "classes/b/B.py": "class B:\n    def a(self) -> A: ...\n",
-        "values/x/X.py": "X = Y",
-        "values/y/Y.py": "Y = X",
-    }
-    module = imported(Layer(tmp_path, files))
-    assert {"A", "B"} <= names_in(module)
-    assert list(module.skipped) == ["values/x/X.py", "values/y/Y.py"]
-
-
-def test_annotations_that_nothing_defines(tmp_path: Path) -> None:
-    files = {
-        "functions/f/f.py": "def f(x: Nowhere): ...\n",
-        "functions/g/g.py": "@f\ndef g(x: Nowhere): ...\n",
-        "functions/h/h.py": "def h(x: int): ...\n",
-        "values/a/A.py": "A = f(Gone)",
-    }
-    module = imported(Layer(tmp_path, files))
-    assert names_in(module) == {"f", "g", "h"}
-    assert module.skipped == {"values/a/A.py": "NameError: name 'Gone' is not defined"}
-    assert module.f.__annotations__ == {"x": "Nowhere"} or sys.version_info >= (3, 14)
-    assert module.h.__annotations__ == {"x": int}  # lazy is only what must be
-
-
-def test_the_future_is_each_files_own(tmp_path: Path) -> None:
-    files = {
-        "functions/f/f.py": "from __future__ import annotations\n\n\ndef f(x: int): ...\n",
-        "functions/g/g.py": "def g(x: int): ...\n",
-    }
-    module = imported(Layer(tmp_path, files))
-    assert module.f.__annotations__ == {"x": "int"}
-    assert module.g.__annotations__ == {"x": int}
-
-
-def test_the_header(tmp_path: Path) -> None:
-    files = {
-        "values/a/A.py": "# perdure: needs df; after Z, nothing; unknown x; name A, B\nexec('A = B = len(Z_LOG)')",
-        "values/z/Z.py": "Z = Z_LOG.append(1)",
-        "values/z/Z_LOG.py": "Z_LOG = []",
-        "values/b/C.py": "C = B + 1",
-    }
-    module = imported(Layer(tmp_path, files))
-    assert module.skipped == {}
-    assert (module.A, module.C) == (1, 2)
-
-
-def test_what_was_made_with_a_builtin_that_is_hidden_since(tmp_path: Path) -> None:
-    files = {
-        "functions/s/sum.py": "# perdure: after TOTAL, _sum\ndef sum(x):\n    return ('mine', _sum(x))\n",
-        "functions/a/again.py": "def again(x=sum([1])):\n    return x\n",
-        "values/t/TOTAL.py": "TOTAL = sum([1, 2])",
-        "values/_/_sum.py": "_sum = sum",
-    }
-    module = imported(Layer(tmp_path, files))
-    assert (module.TOTAL, module.sum([4]), module.again()) == (3, ("mine", 4), ("mine", 1))
 
 
 def test_texts_as_editors_leave_them(tmp_path: Path) -> None:
@@ -407,33 +238,6 @@ def test_a_text_too_deep_to_read(tmp_path: Path, text: str) -> None:
     assert said == "2"
 
 
-@st.composite
-def graphs(draw: st.DrawFn) -> dict[str, tuple[str, ...]]:
-    """Names, and for each those it needs to load: never a circle."""
-    names = draw(st.lists(st.from_regex(r"[A-Z][a-z]{0,2}", fullmatch=True), unique=True, max_size=8))
-    return {name: tuple(draw(st.sets(st.sampled_from(names[:i])))) if i else () for i, name in enumerate(names)}
-
-
-@given(graphs(), st.randoms(use_true_random=False))
-@settings(max_examples=50, deadline=None)
-def test_any_graph_loads_as_the_kernel_loads_it(
-    tmp_path_factory: pytest.TempPathFactory, graph: dict[str, tuple[str, ...]], random: Any
-) -> None:
-    files = {}
-    for name, needs in graph.items():
-        form = random.choice(["{name} = [{sum}]", "class {name}:\n    v = [{sum}]", "def {name}(v=[{sum}]): ..."])
-        kind = {"c": "classes", "d": "functions"}.get(form[0], "values")
-        files[f"{kind}/x/{name}.py"] = form.format(name=name, sum=", ".join(needs)) + "\n"
-    layer = Layer(tmp_path_factory.mktemp("graph"), files)
-    module = imported(layer)
-    space: dict[str, object] = {}
-    texts = {RelPath(path): text.encode() for path, text in files.items()}
-    report = Boot(texts, layer.path, Image(space), ImportRecord(), sys.modules).run()
-    assert module.skipped == {}
-    assert not report.skipped
-    assert names_in(module) == set(graph) == space.keys() - {"__builtins__"}
-
-
 # Unpickling.
 
 
@@ -454,128 +258,3 @@ def test_loads_takes_the_options_of_pickle(tmp_path: Path) -> None:
     buffers: list[pickle.PickleBuffer] = []
     data = pickle.dumps(pickle.PickleBuffer(bytearray(b"abc")), protocol=5, buffer_callback=buffers.append)
     assert bytes(module.loads(data, buffers=buffers)) == b"abc"
-
-
-# Scripts.
-
-
-def test_a_script_has_the_definitions_in_main(tmp_path: Path) -> None:
-    said = Layer(tmp_path, GOOD).script(
-        """
-        '''What it does.'''
-        import os, pickle, sys
-        print(__name__, __doc__, os.path.basename(__file__), sys.argv[1:], os.path.basename(sys.path[0]))
-        print(Circle, round(area(Circle(1))), SEEN, pickle.dumps(Circle(1))[:30].count(b'__main__'))
-        RATE = 4
-        print(sorted(name for name in globals() if not name.startswith('__')))
-        """,
-        "a",
-        "-b",
-    )
-    assert said.splitlines() == [
-        "__main__ What it does. script.py ['a', '-b'] scripts",
-        "<class '__main__.Circle'> 6 ['Circle'] 1",
-        "['Circle', 'RATE', 'SEEN', 'area', 'boom', 'math', 'os', 'pickle', 'register', 'sys']",
-    ]
-
-
-def test_a_script_loads_each_definition_once_and_may_import_the_layer(tmp_path: Path) -> None:
-    files = {"values/a/A.py": "A = print('loading')"}
-    layer = Layer(tmp_path, files)
-    assert layer.script("print('script')") == "loading\nscript"
-    assert layer.script("import layer_ada\nprint(layer_ada.A)") == "loading\nloading\nNone"
-
-
-def test_a_module_that_names_the_layer_gets_it(tmp_path: Path) -> None:
-    """`python -m other layer_ada`, where other imports the layer, looks almost like a script's run."""
-    layer = Layer(tmp_path, GOOD)
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other/__init__.py").write_text("import layer_ada\nfrom layer_ada import RATE\n")
-    (tmp_path / "other/__main__.py").write_text("import other\nprint(other.RATE, other.layer_ada.SEEN)\n")
-    assert run([PLAIN, "-m", "other", layer.path.name], cwd=tmp_path) == "2 ['Circle']"
-
-
-def test_what_a_script_lacks_is_said(tmp_path: Path) -> None:
-    layer = Layer(tmp_path, {"functions/f/f.py": "def !"})
-    assert layer.script("") == "layer_ada: skipped functions/f/f.py: SyntaxError: invalid syntax (line 1)"
-
-
-@pytest.mark.parametrize("text", ["raise SystemExit(7)", "1 / 0", "def ("])
-def test_a_script_that_fails(tmp_path: Path, text: str) -> None:
-    said = Layer(tmp_path, GOOD).script(text, check=False)
-    assert ("script.py" in said) is (text != "raise SystemExit(7)")
-
-
-def test_no_script(tmp_path: Path) -> None:
-    command = [PLAIN, "-m", Layer(tmp_path, GOOD).path.name]
-    assert run(command, cwd=tmp_path, check=False) == "usage: python -m layer_ada script.py [args]"
-    said = run([*command, "nowhere.py"], cwd=tmp_path, check=False)
-    assert said == "layer_ada: cannot read nowhere.py: No such file or directory"
-
-
-def test_the_runner_imported_as_a_module_runs_nothing(tmp_path: Path) -> None:
-    assert Layer(tmp_path, GOOD).python("import layer_ada.__main__; print('fine')") == "fine"
-
-
-@pytest.mark.parametrize("method", ["spawn", "forkserver", "fork"])
-def test_processes_of_a_script_have_the_definitions(tmp_path: Path, method: str) -> None:
-    said = Layer(tmp_path, GOOD).script(
-        f"""
-        import multiprocessing, sys
-
-        def double(circle):
-            return Circle(circle.r * 2), sys.argv[1:]
-
-        if __name__ == "__main__":
-            with multiprocessing.get_context({method!r}).Pool(1) as pool:
-                for circle, arguments in pool.map(double, [Circle(1), Circle(2)]):
-                    print(type(circle) is Circle, circle.r, arguments)
-        """,
-        "a",
-    )
-    assert said.splitlines() == ["True 2 ['a']", "True 4 ['a']"]
-
-
-# Installed.
-
-
-@pytest.fixture(scope="module")
-def bare_venv(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("venv")
-    venv.create(folder, symlinks=True)
-    return folder / "bin" / "python"
-
-
-def pip(*arguments: str) -> None:
-    run([sys.executable, "-m", "pip", "--disable-pip-version-check", *arguments])
-
-
-def install(layer: Layer, python: Path) -> None:
-    """As `pip install <folder>` does: a wheel is built from the folder, and installed. In two steps, since the bare
-    environment has no setuptools."""
-    wheels = layer.path.parent / "wheels"
-    pip("wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(wheels), str(layer.path))
-    (wheel,) = wheels.iterdir()
-    pip("--python", str(python), "install", "-q", "--no-index", "--no-deps", "--force-reinstall", str(wheel))
-    wheel.unlink()
-
-
-def test_pip_installs_it(tmp_path: Path, bare_venv: Path) -> None:
-    layer = Layer(tmp_path, GOOD | {"functions/x/%CF%80~1.py": "def π(): ...\n", "methods/c/Circle.grow.py": "G = 1"})
-    install(layer, bare_venv)
-    code = "import layer_ada as l; print(round(l.area(l.Circle(1))), l.π.__name__, l.G, l.__file__)"
-    said = run([str(bare_venv), "-I", "-c", code], cwd=tmp_path)
-    assert said.startswith("6 π 1 ")
-    assert str(bare_venv.parents[1]) in said
-    (tmp_path / "s.py").write_text("print(Circle)")
-    assert run([str(bare_venv), "-I", "-m", "layer_ada", str(tmp_path / "s.py")]) == "<class '__main__.Circle'>"
-
-
-def test_pip_leaves_the_folder_as_it_is_and_forgets_what_was_forgotten(tmp_path: Path, bare_venv: Path) -> None:
-    layer = Layer(tmp_path, GOOD)
-    before = set(layer.path.rglob("*"))
-    install(layer, bare_venv)
-    assert set(layer.path.rglob("*")) == before
-    (layer.path / "functions/b/boom.py").unlink()
-    install(layer, bare_venv)
-    assert run([str(bare_venv), "-I", "-c", "import layer_ada; print(hasattr(layer_ada, 'boom'))"]) == "False"

@@ -227,3 +227,14 @@ def test_what_a_message_says_of_where_it_comes_from(context: Context, message: M
     said = step(Table(), after_putting(function("a")), [Key("a")], [], context).message
     assert said == message
     assert Message.read(said.text()) == said
+
+
+def test_the_last_of_several_that_differ_in_case_is_named_as_if_it_were_alone() -> None:
+    """A clone that never had the others has the same paths."""
+    table = Table()
+    for key in ("foo", "Foo", "FOO"):
+        table.put(function(key))
+    table.drop("FOO")
+    assert table.entries[Key("Foo")].path == path_of(Kind.FUNCTION, Key("Foo"), twin=True)
+    table.drop("foo")
+    assert table.entries[Key("Foo")].path == path_of(Kind.FUNCTION, Key("Foo"))

@@ -55,12 +55,50 @@ CELLS = {
     "tabs": ("def f():\n\tif 1:\n\t\treturn 2\n\t# end", ["def f():\n\tif 1:\n\t\treturn 2\n\t# end"]),
     "CRLF": ("# c\r\ndef f():\r\n    return '''a\r\nb'''\r\n", ["# c\ndef f():\n    return '''a\nb'''"]),
     "CR": ("x = 1\ry = 2\r", ["x = 1", "y = 2"]),
+    "CR in a definition": ("# c\rdef f():\r\treturn 1\ry = 2", ["# c\ndef f():\n\treturn 1", "y = 2"]),
+    "every newline": ("def f():\r\n  '''a\rb\nc'''\r\r\ny = 2", ["def f():\n  '''a\nb\nc'''", "y = 2"]),
+    "tabs and spaces": (
+        "def f():\n\tif 1:\n\t    return 1\n\treturn 2\ny = 2",
+        ["def f():\n\tif 1:\n\t    return 1\n\treturn 2", "y = 2"],
+    ),
     "form feed": ("x = 1\n\f\n\fdef f():\n    pass\n\f\ny = 2", ["x = 1", "def f():\n    pass", "y = 2"]),
+    "form feed before a decorator": ("x = 1\n\f@a\n\f@b\ndef f(): pass", ["x = 1", "@a\n\f@b\ndef f(): pass"]),
+    "form feed before a comment": ("\f# a\n\fclass A:\f pass\f# b", ["\f# a\n\fclass A:\f pass\f# b"]),
+    "form feed in a body": (
+        "def f():\n    x = 1\n\f\n    y = 2\n\f    return x\n\f    # c\nz = 1",
+        ["def f():\n    x = 1\n\f\n    y = 2\n\f    return x\n\f    # c", "z = 1"],
+    ),
     "form feed in a string": ("x = 'a\fb'\ny = 1", ["x = 'a\fb'", "y = 1"]),
     "line separators in a string": ("x = 'a\u2028b\x85c\x0bd\x1ce'\ny = 1", ["x = 'a\u2028b\x85c\x0bd\x1ce'", "y = 1"]),
     "unicode columns": ("é = 'ππ'; größe = '😀'; z = 1  # ñ", ["é = 'ππ'", "größe = '😀'", "z = 1  # ñ"]),
+    "line continuation before a statement": (
+        "x = 1; \\\ny = 2\n\\\n\\\n@a\ndef f(): pass\n\\\nclass A: pass",
+        ["x = 1", "y = 2", "@a\ndef f(): pass", "class A: pass"],
+    ),
+    "line continuation in a definition": (
+        "def f \\\n  (a, \\\n   b=2): \\\n    return a + \\\n  b \\\n\ny = 1",
+        ["def f \\\n  (a, \\\n   b=2): \\\n    return a + \\\n  b", "y = 1"],
+    ),
     "line continuation": ("x = 1 + \\\n    2\ny = \\\n    3", ["x = 1 + \\\n    2", "y = \\\n    3"]),
     "triple quotes": ("def f():\n    '''a\n\n\n# b\n'''\n", ["def f():\n    '''a\n\n\n# b\n'''"]),
+    "quotes of every kind": (
+        'x = """a\'\'\'b\\"""\n# c""" \'\'  # d\ny = \'\\\n# e\'',
+        ['x = """a\'\'\'b\\"""\n# c""" \'\'  # d', "y = '\\\n# e'"],
+    ),
+    "encoding cookie": ("# coding: latin-1\nx = 'é'\n# coding: foo", ["# coding: latin-1\nx = 'é'"]),
+    "byte order mark in a string": ("x = '\ufeff'\ny = 1", ["x = '\ufeff'", "y = 1"]),
+    "names that Python composes": (
+        "\ufb01 = 1; \U0001d518\U0001d52b\U0001d526 = 2\nclass \u2167: pass",  # fi, Uni, VIII
+        ["\ufb01 = 1", "\U0001d518\U0001d52b\U0001d526 = 2", "class \u2167: pass"],
+    ),
+    "soft keywords": (
+        "def match(case, type, _):\n    match case:\n        case _: return type\ntype = match",
+        ["def match(case, type, _):\n    match case:\n        case _: return type", "type = match"],
+    ),
+    "ten thousand lines": (
+        "x = 1\ndef f():\n" + "    x = 'π'  # c\n" * 10_000 + "y = 1",
+        ["x = 1", "def f():\n" + "    x = 'π'  # c\n" * 9_999 + "    x = 'π'  # c", "y = 1"],
+    ),
     "cell mark": ("# %% one\ndef f(): pass", ["def f(): pass"]),
     "cell mark and comment": ("# In[3]:\n# why\ndef f(): pass", ["# why\ndef f(): pass"]),
     "cell mark below": ("# why\n#%%\ndef f(): pass", ["def f(): pass"]),
@@ -96,18 +134,23 @@ _PIECES = [
     "@d\nclass A: pass",
     "# %%",
     "c = '''\n#'''  # e",
+    "\f@d\nasync def g():\n\tif 1:\n\t  return '''\f\v\u2028\x85\n\n'''\n\f\n\t# in",
+    "\\\ne = 'π\u2028'; f = '\x1c' \\\n  'é'  # \v \x85",
+    "\f",
 ]
 
 
-@given(st.lists(st.sampled_from(_PIECES), max_size=12), st.sampled_from(["\n", "\r\n"]))
+@given(st.lists(st.sampled_from(_PIECES), max_size=12), st.sampled_from(["\n", "\r\n", "\r"]))
 def test_every_line_is_in_at_most_one_text_and_in_order(pieces: list[str], newline: str) -> None:
     cell = newline.join("\n".join(pieces).split("\n"))
-    texts = [statement.text for statement in Source(cell).statements(ast.parse(cell).body)]
-    rest = cell.replace("\r\n", "\n")
+    statements = list(Source(cell).statements(ast.parse(cell).body))
+    texts = [statement.text for statement in statements]
+    assert [ast.dump(parse(text).body[0]) for text in texts] == [ast.dump(s.node) for s in statements]
+    rest = "\n".join(pieces)
     for text in texts:
         before, found, rest = rest.partition(text)
         assert found
-        assert all(not line.strip(" ;") or line.lstrip().startswith("#") for line in before.split("\n"))
+        assert all(not line.strip(" ;\f\\") or line.lstrip().startswith("#") for line in before.split("\n"))
 
 
 @pytest.mark.parametrize("module", "contextlib dataclasses enum functools textwrap typing".split())
@@ -163,7 +206,7 @@ def test_leading_comment(cell: str, note: str) -> None:
         ("a: int", ""),
         ("a.b: int = 1", ""),
         ("a += 1", ""),
-        ("(a := 1)", ""),
+        ("(a := 1)", "a"),
         ("import a", ""),
         ("for a in b: pass", ""),
         pytest.param(
