@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from perdure.layer.errors import LayerError
 from perdure.layer.room import Layer
+from perdure.layer.shipped import Shipped
 
 from .workspace import Workspace
 
@@ -26,14 +27,17 @@ def set_workspace(workspace: Workspace) -> None:
     _workspace = workspace
 
 
-def layer() -> Layer:
-    """The layer of this process's kernel.
+def layer() -> Layer | Shipped:
+    """The layer of this process's kernel; its cells folders where it has only these.
 
     Raises:
-        NoLayer: there is none.
+        NoLayer: there is neither.
     """
     if _workspace is None:
         raise NoLayer("no perdure kernel runs in this process; start one with `jupyter console --kernel perdure`")
     if _workspace.layer is None:
+        shipped = _workspace.cells_folders.shipped
+        if shipped.folders:
+            return shipped
         raise NoLayer(_workspace.summary())
     return _workspace.layer

@@ -13,7 +13,10 @@ from .workspace import Workspace
 # Names stand apart by spaces or commas; in brackets, as of `area@dict[str, int]`, both belong to the name.
 _NAMES = re.compile(r"(?:\[[^\]]*\]+|[^\s,\[])+")
 _SCRATCH = re.compile(r"\s*%%scratch\b")
-_LAYER_USAGE = "%layer path tells the folder, %layer trust accepts and loads one that is not trusted."
+_LAYER_USAGE = (
+    "%layer path tells the folder, %layer trust accepts and loads one that is not trusted, "
+    "%layer trust PATH that one alone."
+)
 
 
 def is_scratch(cell: str) -> bool:
@@ -32,17 +35,20 @@ strip_scratch.has_side_effects = True  # type: ignore[attr-defined]
 
 
 def cells(workspace: Workspace) -> str:
-    """`%cells`: the layer's definitions by kind, and what was skipped or is unresolved."""
-    layer = workspace.layer
-    lines = [workspace.summary().removesuffix("; %cells lists them")]
+    """`%cells`: each cells folder, then the layer: definitions by kind, and what was skipped or is unresolved."""
+    layer, folders = workspace.layer, workspace.cells_folders
+    lines = folders.listed(layer.definitions if layer is not None else ())
+    lines.append(workspace.summary().removesuffix("; %cells lists them"))
     if layer is None:
-        return lines[0]
+        return "\n".join(lines)
     for kind in Kind:
         made = (entry.definition for entry in layer.definitions if entry.definition.kind is kind)
         if names := [name for definition in made for name in definition.gives]:
             lines.append(f"  {kind.folder}: {', '.join(names)}")
     if not layer.definitions:
         lines.append("  no definitions yet")
+    if overrides := folders.overrides(layer.definitions):
+        lines.append(f"  overrides: {', '.join(overrides)}")
     lines += [f"  skipped {skipped.path}: {skipped.reason}" for skipped in layer.report.skipped]
     lines += [f"  unresolved: {key} needs {', '.join(names)}" for key, names in layer.unresolved()]
     lines += [f"  not kept: {', '.join(names)}, which {key} needs" for key, names in layer.unkept_needs()]
@@ -55,15 +61,15 @@ def cells(workspace: Workspace) -> str:
 
 
 def layer(workspace: Workspace, line: str) -> str:
-    """`%layer [path | trust]`."""
-    words = line.split()
+    """`%layer [path | trust [PATH]]`."""
+    words = line.split(maxsplit=1)
     if words == []:
         return f"{workspace.summary()}\n{_LAYER_USAGE}"
     if words == ["path"]:
         return str(workspace.place.path) if workspace.place is not None else workspace.summary()
-    if words == ["trust"]:
+    if words[0] == "trust":
         try:
-            return workspace.trust()
+            return workspace.trust(*(path.rstrip() for path in words[1:]))
         except LayerError as error:
             return f"Not trusted: {error}"
     return f"%layer knows no {line!r}. {_LAYER_USAGE}"

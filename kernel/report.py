@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from perdure.layer.definition import Definition, Kind
-from perdure.layer.outcome import Forgotten, Hidden, Kept, NotKept, Outcome, Unchanged
+from perdure.layer.outcome import Forgotten, Hidden, Kept, NotKept, Outcome, Returns, Unchanged
 
 from .wire import VERSION, Notices
 
@@ -66,6 +66,8 @@ class Report:
                 said += outcome.warnings
             elif isinstance(outcome, Hidden) and not _is_settled(outcome.name, self.outcomes[number:]):
                 said.append(_hidden(outcome))
+            elif isinstance(outcome, Returns) and not _is_settled(outcome.name, self.outcomes[number:]):
+                said.append(f"the next start brings {outcome.name} back, from the cells folder {outcome.folder}")
         return list(dict.fromkeys(said))
 
 

@@ -1,4 +1,4 @@
-"""What one kernel has to work with: its layer, or the reason it has none, and the cells it runs.
+"""What one kernel has to work with: its layer, or the reason it has none, its cells folders, and the cells it runs.
 
 Owns how a kernel comes by its layer: mode, place, trust, boot. Knows no IPython: the namespace is a mapping.
 """
@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping, MutableMapping
+import sys
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from pathlib import Path
@@ -25,6 +26,7 @@ from perdure.layer.source import Source
 from perdure.layer.trust import TrustRecord
 
 from .cell import Cell
+from .cells_folders import CellsFolders
 from .report import some
 from .wire import Notices, Request
 
@@ -45,8 +47,9 @@ class Workspace:
         environ: Mapping[str, str] | None = None,
         layer: str | None = None,
         mode: str | None = None,
+        cells: Sequence[str] = (),
     ) -> None:
-        """`ambient` is what any kernel has in its namespace; `layer` and `mode` are what the config says."""
+        """`ambient` is what any kernel has in its namespace; `layer`, `mode` and `cells` are what the config says."""
         self._environ = dict(os.environ) if environ is None else environ
         self._namespace = namespace
         self._ambient = ambient
@@ -54,6 +57,7 @@ class Workspace:
         self.mode, unknown_mode = read_mode(self._environ.get(MODE_VARIABLE), mode)
         self.session = session_id(self._environ)
         self.cell: ContextVar[Cell | None] = ContextVar("perdure_cell", default=None)  # the one this context runs
+        self.cells_folders = CellsFolders(namespace, sys.modules, self._environ, cells)
         self.layer: Layer | None = None
         self.place: Place | None = None
         self.trouble: str | None = None  # why there is no layer although one was wanted
@@ -63,25 +67,16 @@ class Workspace:
             self._problems.append(f"[layer: {unknown_mode}]")
 
     def boot(self, around: AbstractContextManager[object] | None = None) -> None:
-        """Open the layer and load it; `around` is in force while its definitions run. Raises nothing.
+        """Load the cells folders, open the layer and load it; `around` is in force while definitions run.
 
-        Whatever goes wrong becomes a notice of the first cell: the kernel starts and cells run.
+        Raises nothing: whatever goes wrong becomes a notice of the first cell, and the kernel starts and cells run.
         """
         if self.mode is Mode.OFF:
             return
-        try:
-            self._open()
-            if self.layer is not None:
-                with around or nullcontext():
-                    self.layer.boot()
-                self._tell_of_boot(self.layer)
-        except LayerError as error:
-            self._do_without(str(error))
-        except Exception as error:  # a mistake of ours must not cost the kernel
-            _log.exception("perdure could not open its layer")
-            self._do_without(
-                f"perdure itself failed ({type(error).__name__}: {error}); the kernel's log has the details"
-            )
+        self._guarded(self._open)
+        with around or nullcontext():
+            self._guarded(self._load_cells_folders)
+            self._boot_layer()
 
     def open_cell(self, request: Request, code: str, count: int | None) -> Cell:
         """A cell that is about to run; `count` is the number of its In, None where it has none."""
@@ -99,28 +94,49 @@ class Workspace:
         )
         return Cell(self.layer.run() if self.layer is not None and keeps else None, context, tuple(told))
 
-    def trust(self) -> str:
-        """Accept the folder of an untrusted layer and load it; what came of it, as a sentence.
+    def trust(self, path: str | None = None) -> str:
+        """Accept what waits for it, or that at `path` alone, and load it; what came of it, as sentences.
 
         Raises:
-            LayerError: the acceptance could not be remembered, or the layer cannot be used after all.
+            LayerError: the acceptance could not be remembered, or what is not loaded not be recorded.
         """
-        if self.layer is not None or self.place is None:
-            return f"No layer here waits for trust. {self.summary()}."
-        TrustRecord(Homes.of_user().state, RealDisk()).accept(self.place.path)
-        self.trouble = None
-        self.boot()
-        told, self._problems = self._problems, []
-        return "\n".join(told if self.layer is None else [f"{self.summary()}.", *told])
+        wanted = None if path is None else Path(os.path.realpath(os.path.expanduser(path)))
+        place = self.place if self.layer is None else None
+        if place is not None and wanted not in (None, Path(os.path.realpath(place.path))):
+            place = None
+        waiting = self.cells_folders.waiting(wanted) if self.mode is not Mode.OFF else []
+        if place is None and not waiting:
+            where = "No layer here" if path is None else f"Nothing at {path}"
+            return f"{where} waits for trust. {self.summary()}."
+        record, said = TrustRecord(Homes.of_user().state, RealDisk()), []
+        for refused in waiting:
+            with self.layer.lock if self.layer is not None else nullcontext():
+                told, loaded = self.cells_folders.accept(refused, record, self.place.path if self.place else None)
+            said.append(told)
+            if loaded is not None and self.layer is not None:
+                if self.layer.report.skipped:
+                    said.append("What the layer skipped for want of it is loaded at the next start.")
+                if self.mode is Mode.ON:
+                    self.layer.record_skipped_of(loaded)
+        if place is not None:
+            record.accept(place.path)
+            self.trouble = None
+            self._guarded(self._open)
+            self._boot_layer()
+            problems, self._problems = self._problems, []
+            said += problems if self.layer is None else [f"{self.summary()}.", *problems]
+        return "\n".join(said)
 
     def summary(self) -> str:
         """One line on the layer, as the banner shows it."""
         if self.mode is Mode.OFF:
             return "perdure keeps and loads nothing (PERDURE_MODE=off)"
+        cells = self.cells_folders.summary()
         if self.layer is None:
-            return f"perdure has no layer: {self.trouble or 'none was made yet, and nothing may be written'}"
+            folders = f"; {cells}" if cells else ""
+            return f"perdure has no layer: {self.trouble or 'none was made yet, and nothing may be written'}{folders}"
         count = len(self.layer.definitions)
-        parts = [f"{count} definition{'s'[: count != 1]}"]
+        parts = [f"{count} definition{'s'[: count != 1]}", *([cells] if cells else [])]
         if skipped := len(self.layer.report.skipped):
             parts.append(f"{skipped} skipped")
         if self.mode is Mode.READONLY:
@@ -145,7 +161,8 @@ class Workspace:
             case Ready(store, place, made):
                 self.place = place
                 events = EventLog(homes.events(place.name), self.session, disk)
-                self.layer = Layer(store, place.path, self._namespace, events, ambient=self._ambient)
+                shipped = self.cells_folders.shipped
+                self.layer = Layer(store, place.path, self._namespace, events, ambient=self._ambient, shipped=shipped)
                 if made and _git_name() is None:
                     self._news.append(
                         "[layer: git knows no name for you, so commits are by perdure <perdure@localhost>; "
@@ -153,6 +170,36 @@ class Workspace:
                     )
             case Absent():
                 pass
+
+    def _load_cells_folders(self) -> None:
+        folders = self.cells_folders
+        if not folders:
+            return
+        layer = self.place.path if self.place is not None else None
+        folders.load(TrustRecord(Homes.of_user().state, RealDisk()), layer)
+        self._problems += [f"[layer: {said}]" for said in folders.problems()]
+        if printed := folders.printed().rstrip():
+            self._news.append(f"[layer: loading cells folders printed:\n{printed}]")
+
+    def _boot_layer(self) -> None:
+        """Load the layer, if there is one, and note what is to be told of it."""
+        self._guarded(lambda: self._load_and_tell(self.layer) if self.layer is not None else None)
+
+    def _load_and_tell(self, layer: Layer) -> None:
+        layer.boot()
+        self._tell_of_boot(layer)
+
+    def _guarded(self, act: Callable[[], None]) -> None:
+        """Where `act` fails there is no layer, and the next cell says why."""
+        try:
+            act()
+        except LayerError as error:
+            self._do_without(str(error))
+        except Exception as error:  # a mistake of ours must not cost the kernel
+            _log.exception("perdure could not open its layer")
+            self._do_without(
+                f"perdure itself failed ({type(error).__name__}: {error}); the kernel's log has the details"
+            )
 
     def _do_without(self, why: str) -> None:
         self.layer = None

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import Protocol
 
 from .binding import bound_names
 from .definition import Definition, RelPath
@@ -29,6 +30,7 @@ from .stages import reads_of_definition
 from .view import MODULE_NAMES
 
 _LONGEST = 200  # characters of an exception's message in a reason
+_RAISED = "it raised "
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,11 @@ class Skipped:
     names: tuple[str, ...]  # what it would have given, as far as that can be told
     definition: Definition | None = None  # what it holds, where that can be read and nothing else gives its names
 
+    @property
+    def has_raised(self) -> bool:
+        """Whether it was tried and failed, and not left out before."""
+        return self.reason.startswith(_RAISED)
+
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
@@ -49,6 +56,29 @@ class Loaded:
     path: RelPath
     unresolved: tuple[str, ...] = ()  # read when called; plain variables when it was kept, not there now
     lazy: str | None = None  # the name in an annotation that nothing defines: annotations are strings then
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A definition of a cells folder."""
+
+    definition: Definition
+    folder: Path
+    path: RelPath
+
+
+class Base(Protocol):
+    """What a layer is loaded over: the definitions of cells folders, by every name they give."""
+
+    @property
+    def given(self) -> Mapping[str, Given]:
+        """Those that are live."""
+        ...
+
+    @property
+    def asleep(self) -> Mapping[str, Given]:
+        """Those that could be read and not be loaded."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +118,10 @@ class Boot:
         image: Image,
         imports: ImportRecord,
         modules: Mapping[str, ModuleType],
+        base: Base | None = None,
     ) -> None:
         self._root = root
+        self._base = base
         self._image = image
         self._imports = imports
         self._modules = modules
@@ -100,6 +132,7 @@ class Boot:
 
     def run(self) -> BootReport:
         """Load all that loads. Raises nothing of the files' own."""
+        self._skip_those_whose_base_changed()
         self._skip_those_that_call_what_is_gone()
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
@@ -125,6 +158,18 @@ class Boot:
                 continue
             self._givers.update(dict.fromkeys(names, path))
             yield path, _File(path, file.text, file.definition, reads, file.tree)
+
+    def _skip_those_whose_base_changed(self) -> None:
+        """Leave out what was written to replace a text of a cells folder that is not the same any more."""
+        for path, file in self._files.items():
+            key, overridden = file.definition.key, file.definition.overrides
+            if not overridden:
+                continue
+            given = (self._base.given.get(key) or self._base.asleep.get(key)) if self._base else None
+            if given is None:
+                self._skip(path, f"the {key} that it overrides is in no cells folder now")
+            elif given.definition.digest != overridden:
+                self._skip(path, f"the text of {key} that it overrides changed in {given.folder}")
 
     def _skip_those_that_call_what_is_gone(self) -> None:
         """Leave out files that call a name which was a definition when they were kept and which nothing gives now.
@@ -253,4 +298,4 @@ def _why_raised(error: BaseException, filename: str) -> str:
     except Exception:  # an exception of the user's may fail to print itself
         said = ""
     said = f": {said[:_LONGEST]}{'…' if len(said) > _LONGEST else ''}" if said else ""
-    return f"it raised {type(error).__name__}{said}{where}"
+    return f"{_RAISED}{type(error).__name__}{said}{where}"

@@ -11,13 +11,13 @@ from dataclasses import replace
 from .definition import Definition, Key, Kind
 from .dependents import in_circle, made_from, overtaken
 from .given import given_by, owner_of
-from .imports import ImportEntry, extended, statements
+from .imports import ImportEntry, entries_of, extended, statements
 from .outcome import Kept, NotKept, Unchanged
 from .purity import why_impure
 from .running import Running
 from .scope import Reads
 from .secret import suspect
-from .source import Statement, assigned, bound_targets
+from .source import Statement, assigned, bound_targets, parse
 from .stages import (
     defining_statement,
     has_part,
@@ -57,6 +57,9 @@ class Composer:
         newer = overtaken(made, self._view.kept)
         if known is not None and _is_same(known, made) and not self._pulled and not newer:
             return Unchanged(made, self._variables(made.needs))
+        shipped = self._view.shipped.get(name)
+        if known is None and shipped is not None and self._is_shipped(made, shipped) and not self._pulled:
+            return Unchanged(shipped, self._variables(made.needs))
         pulled = tuple(self._pulled.values())
         if pulled and not self._forced:
             whole = _with_values(statement.node, self._pulled)
@@ -117,7 +120,7 @@ class Composer:
         if (earlier := self._earlier(statement, names)) is not None:
             return self._staged(earlier, statement, reads, own)
         carried = [*self._carried(reads, own)]
-        for name in sorted(reads.load & own - self._view.shipped.keys()):
+        for name in sorted(reads.load & own - (self._view.shipped.keys() - self._view.lost)):
             imported = self._view.imports.last(name)
             if name in self._view.kept or not (imported or hasattr(builtins, name)):
                 return NotKept(names[0], f"its load reads the earlier {name}, which it replaces")
@@ -130,7 +133,19 @@ class Composer:
             needs=self._needs(reads, own),
             after=self._after(names),
             names=names if len(names) > 1 or given_by(statement.node) != names else (),
+            overrides=self._view.shipped[names[0]].digest if names[0] in self._view.shipped else "",
         )
+
+    def _is_shipped(self, made: Definition, shipped: Definition) -> bool:
+        """Whether `made` is what a cells folder gives, whose file may import more and otherwise."""
+        there = {(e.binding, e.path) for e in self._imported(shipped)}
+        is_same = made.text == shipped.text and made.kind is shipped.kind and made.names == shipped.names
+        return is_same and all((e.binding, e.path) in there for e in self._imported(made))
+
+    def _imported(self, definition: Definition) -> Iterator[ImportEntry]:
+        for line in definition.imports:
+            for node in parse(line).body:
+                yield from entries_of(node, self._view.modules)
 
     def _is_in_circle(self, name: str, names: tuple[str, ...]) -> bool:
         """Whether `name` needs one of `names` to load: no order of the files could bring them back."""

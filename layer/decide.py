@@ -187,7 +187,7 @@ def _function(
     statement: Statement, value: ast.expr, names: tuple[str, ...], view: View, composer: Composer
 ) -> tuple[Outcome, ...]:
     """What becomes of `f = lambda …` and of `f = jit(g)`, which made a function or a class."""
-    own = frozenset(name for name in names if name in view.kept)
+    own = frozenset(name for name in names if name in view.kept or name in view.shipped.keys() - view.lost)
     why = why_impure(value, composer, makers(value, view.namespace), own)
     # A known maker of types is asked for no purity: `Point = namedtuple("Point", FIELDS)`.
     if why is None or (len(names) == 1 and _is_type_making(statement.node, value, view)):

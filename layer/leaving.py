@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from .definition import Kind
 from .given import owner_of
-from .outcome import Forgotten, Outcome
+from .outcome import Forgotten, Outcome, Returns
 from .view import View
 
 PLAIN_NOW = "it is a plain variable now"
@@ -26,8 +26,12 @@ def _made_others(view: View, name: str) -> bool:
 
 
 def forgotten(view: View, names: Iterable[str], why: str) -> tuple[Outcome, ...]:
-    """The kept ones of `names` leave the layer, and with each what was put on it."""
-    outcomes = []
+    """The kept ones of `names` leave the layer, and with each what was put on it.
+
+    What a cells folder gives under a name that was kept, or deleted (`why` is empty then), is back after a restart.
+    """
+    outcomes: list[Outcome] = []
+    names = tuple(names)
     gone = dict.fromkeys(name for name in names if name in view.kept)
     gone |= dict.fromkeys(part for name in gone for part in view.kept if owner_of(part) == name)
     for name in gone:
@@ -39,4 +43,5 @@ def forgotten(view: View, names: Iterable[str], why: str) -> tuple[Outcome, ...]
             left = (([o.key for o in others if o.key not in gone], verb, end) for others, verb, end in without)
             lost = [f"{', '.join(keys)} {verb if keys[1:] else f'{verb}s'} it{end}" for keys, verb, end in left if keys]
             outcomes.append(Forgotten(name, "; ".join(part for part in (why, *lost) if part)))
-    return tuple(outcomes)
+    back = (name for name in dict.fromkeys((*names, *gone)) if name in view.shipped and (name in gone or not why))
+    return (*outcomes, *(Returns(name, view.origins.get(name, "")) for name in back))

@@ -65,7 +65,7 @@ def open_layer(place: Place, homes: Homes, *, author: Identity | None, disk: Dis
         StoreBusy: another kernel is making it and does not come to an end.
     """
     with told_as_fault(place.path):
-        path = _resolved(place.path)
+        path = resolved(place.path)
     place = replace(place, path=path)
     trust = TrustRecord(homes.state, disk)
     with told_as_fault(path):
@@ -89,8 +89,12 @@ def open_layer(place: Place, homes: Homes, *, author: Identity | None, disk: Dis
     return Ready(store, place, made)
 
 
-def _resolved(path: Path) -> Path:
-    """`path` without links. One that leads nowhere is a fault: where it points to may be a disk that is not there."""
+def resolved(path: Path) -> Path:
+    """`path` without links.
+
+    Raises:
+        LayerUnusable: a link leads nowhere; where it points to may be a disk that is not there.
+    """
     for part in (path, *path.parents):
         if part.is_symlink() and not part.exists():
             target = os.readlink(part)
@@ -109,24 +113,37 @@ def _check_room(path: Path) -> None:
 
 def _check_layer(path: Path) -> None:
     """That the folder is a layer of a format this perdure knows."""
-    version = _format(path)
+    version = format_of(path)
     git = path / ".git"
     if version is None:
         what = "is a git repository, but no layer" if git.exists() else "has other things in it and is no layer"
         raise LayerUnusable(path, what, _ELSEWHERE)
-    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise LayerUnusable(path, f"says format = {version!r} in pyproject.toml", f"make it {FORMAT}")
-    if version > FORMAT:
-        why = f"was written by a newer perdure (its format is {version}, this one knows {FORMAT})"
-        raise LayerUnusable(path, why, "update perdure")
+    check_format(path, version)
     if not git.exists():
         raise LayerUnusable(path, "is a layer without its .git", "put it back, or `git init` there and commit all")
     if not git.is_dir():
         raise LayerUnusable(path, "is a worktree or submodule of another repository", "clone it, and use the clone")
 
 
-def _format(path: Path) -> object:
-    """What `[tool.perdure] format` says, None where nothing does."""
+def check_format(path: Path, version: object) -> None:
+    """That `version`, what the folder at `path` says its format is, is one that this perdure knows.
+
+    Raises:
+        LayerUnusable: it is not.
+    """
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise LayerUnusable(path, f"says format = {version!r} in pyproject.toml", f"make it {FORMAT}")
+    if version > FORMAT:
+        why = f"was written by a newer perdure (its format is {version}, this one knows {FORMAT})"
+        raise LayerUnusable(path, why, "update perdure")
+
+
+def format_of(path: Path) -> object:
+    """What `[tool.perdure] format` says in the folder at `path`, None where nothing does.
+
+    Raises:
+        LayerUnusable: its pyproject.toml cannot be read.
+    """
     try:
         settings: object = tomllib.loads((path / "pyproject.toml").read_text(encoding="utf-8"))
     except (FileNotFoundError, IsADirectoryError):

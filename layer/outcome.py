@@ -52,4 +52,12 @@ class Hidden:
     definition: Definition
 
 
-Outcome: TypeAlias = Kept | Unchanged | NotKept | Forgotten | Hidden
+@dataclass(frozen=True, slots=True)
+class Returns:
+    """The name `name` was deleted here; the cells folder `folder` gives it again at the next start."""
+
+    name: str
+    folder: str
+
+
+Outcome: TypeAlias = Kept | Unchanged | NotKept | Forgotten | Hidden | Returns

@@ -1,14 +1,14 @@
-"""Which layer a kernel works with, under which name, and in which mode (DESIGN §4 "Which").
+"""Which layer a kernel works with, under which name, with which cells folders, and in which mode (DESIGN §4 "Which").
 
-Owns the order of choice, the naming rule and the user's folders. Looks at no folder of a layer: whether there is one,
-and whose, is asked by `opening`.
+Owns the order of choice, the naming rule and the user's folders. Looks into no folder of a layer: whether there is
+one, and whose, is asked by `opening` and `cells_folder`.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -17,12 +17,14 @@ from .disk import Disk
 from .errors import LayerUnusable
 
 LAYER_VARIABLE = "PERDURE_LAYER"
+CELLS_VARIABLE = "PERDURE_CELLS"
 MODE_VARIABLE = "PERDURE_MODE"
 
 NOBODY = "you"
 _LONGEST_NAME = 100  # characters; `layer_<name>` must be a file name everywhere
 # With a dot, which no layer name has: `<state>/<name>/` is the folder of that layer's events.
 _NAME_FILE = "name.txt"
+_PINNED = re.compile(r"(.+)@([0-9a-fA-F]{7,64})", re.DOTALL)
 
 
 class Origin(Enum):
@@ -80,6 +82,44 @@ def choose(
             return Place(path, name_of_folder(path), origin)
     name = personal()
     return Place(homes.data / f"layer_{name}", name, Origin.PERSONAL)
+
+
+@dataclass(frozen=True, slots=True)
+class CellsPlace:
+    """Where a cells folder is to be found."""
+
+    path: Path  # absolute
+    pin: str | None = None  # the commit that its repository must be at: at least 7 hex digits, lower case
+
+
+def cells_entries(environ: Mapping[str, str], config: Sequence[str]) -> tuple[str, ...]:
+    """The cells folders that the environment names, else those of the config, in load order; empty ones count as none.
+
+    Those of the environment are separated as paths are in PATH.
+    """
+    named = [text for text in environ.get(CELLS_VARIABLE, "").split(os.pathsep) if text.strip()]
+    return tuple(named or (text for text in config if text.strip()))
+
+
+def read_cells_entry(text: str, cwd: Path) -> CellsPlace:
+    """The place that `path` or `path@<commit id>` means; of a path with an `@` in it that is there, the path.
+
+    Raises:
+        LayerUnusable: it can be neither.
+    """
+    path = _path(text, cwd)
+    if os.path.lexists(path):
+        return CellsPlace(path)
+    if pinned := _PINNED.fullmatch(text):
+        return CellsPlace(_path(pinned[1], cwd), pinned[2].lower())
+    before, at, after = text.rpartition("@")
+    if at and before and os.path.lexists(_path(before, cwd)):
+        raise LayerUnusable(
+            _path(before, cwd),
+            f"is to be pinned to {after!r}, which is no commit id",
+            "write at least 7 hex digits after the @",
+        )
+    return CellsPlace(path)
 
 
 def layer_name(git_name: str | None, user: str | None) -> str:

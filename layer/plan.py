@@ -128,7 +128,8 @@ class Table:
         rest = tuple(name for name in entry.definition.gives if name not in set(names))
         if not rest:
             return None
-        self._put(replace(entry.definition, key=Key(rest[0]), names=rest), awake=entry.awake)
+        overrides = entry.definition.overrides if rest[0] == key else ""  # it tells of the key's text
+        self._put(replace(entry.definition, key=Key(rest[0]), names=rest, overrides=overrides), awake=entry.awake)
         return Key(rest[0])
 
     def _come_home(self, folded: str) -> None:

@@ -8,31 +8,25 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Collection, Iterable, Mapping, MutableMapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
 from .boot import Boot, BootReport
 from .definition import Definition, Key, RelPath
-from .errors import StoreFault, UnknownDefinition
+from .errors import StoreFault
 from .events import EventLog, EventName
-from .install import Image, InPlace
+from .install import InPlace
 from .interrupts import interrupts_deferred
 from .outcome import Forgotten, Kept
 from .plan import Context, Entry, Table, apply, definitions_of, step
 from .reread import reread as read_again
 from .run import Run
+from .shipped import LoadedFolder, Location, Shipped
 from .store import CommitId, Dirt, Remove, Store, Write
-from .variables import Variables
 from .view import Variable, View
 
-
-@dataclass(frozen=True, slots=True)
-class Location:
-    """Where a definition's text stands: `path` is absolute, `line` counts from 1."""
-
-    path: Path
-    line: int
+__all__ = ["Layer", "Location"]
 
 
 class Layer:
@@ -47,17 +41,20 @@ class Layer:
         *,
         ambient: Mapping[str, object],
         modules: Mapping[str, ModuleType] | None = None,
+        shipped: Shipped | None = None,
     ) -> None:
+        """`shipped` are the cells folders that were loaded into the namespace before; None where there are none."""
+        self._modules = sys.modules if modules is None else modules
+        self.shipped = Shipped(namespace, self._modules) if shipped is None else shipped
         self.root = root
-        self.image = Image(namespace)
+        self.image = self.shipped.image
         self.report = BootReport()
         self._store = store
         self._events = events
         self._ambient = ambient
-        self._modules = sys.modules if modules is None else modules
         self._files: dict[RelPath, bytes] = {}  # as last read or written here
         self._head: CommitId | None = None  # likewise
-        self.variables = Variables(namespace, self._modules)
+        self.variables = self.shipped.variables
         self.table = Table()
         self.lock = threading.RLock()
 
@@ -70,7 +67,7 @@ class Layer:
         with self.lock:
             self._head = self._store.head()
             self._files = dict(self._store.files())
-            boot = Boot(self._files, self.root, self.image, self.variables.imports, self._modules)
+            boot = Boot(self._files, self.root, self.image, self.variables.imports, self._modules, self.shipped)
             self.report = boot.run()
             entries = [Entry(item.definition, item.path) for item in self.report.loaded]
             entries += [Entry(s.definition, s.path, awake=False) for s in self.report.skipped if s.definition]
@@ -78,13 +75,25 @@ class Layer:
         return self.report
 
     def record_skipped(self) -> None:
-        """Put what this boot left out on the record.
+        """Put what this boot left out on the record, with the folder where that is a cells folder.
 
         Raises:
             StoreFault: the record cannot be written.
         """
+        for loaded in self.shipped.folders:
+            self.record_skipped_of(loaded)
         for skipped in self.report.skipped:
             self._events.record(EventName.FILE_SKIPPED, path=skipped.path, reason=skipped.reason)
+
+    def record_skipped_of(self, loaded: LoadedFolder) -> None:
+        """Put on the record what was left out of a cells folder.
+
+        Raises:
+            StoreFault: the record cannot be written.
+        """
+        for skipped in loaded.report.skipped:
+            folder = str(loaded.path)
+            self._events.record(EventName.FILE_SKIPPED, folder=folder, path=skipped.path, reason=skipped.reason)
 
     def dirt(self) -> Dirt:
         """What `git status` lists in the layer's folder."""
@@ -122,44 +131,35 @@ class Layer:
         Raises:
             UnknownDefinition: nothing of that name is kept.
         """
-        return self._definition(name).text
+        return self.shipped.text(name)
 
     def location(self, name: str) -> Location:
-        """Where the text of the definition `name` stands in the layer.
+        """Where the text of the definition `name` stands, in the layer or in a cells folder.
 
         Raises:
             UnknownDefinition: nothing of that name is kept.
         """
-        definition = self._definition(name)
+        definition = self.shipped.live(name)
         entry = self.table.entries.get(definition.key)
-        if entry is None:
-            raise UnknownDefinition(name)
-        path = self.root / entry.path
-        try:
-            before, found, _ = path.read_text(encoding="utf-8").partition(definition.text)
-        except (OSError, UnicodeDecodeError):
-            return Location(path, 1)
-        return Location(path, before.count("\n") + 1 if found else 1)
-
-    def _definition(self, name: str) -> Definition:
-        try:
-            return self.image.live[name]
-        except KeyError:
-            raise UnknownDefinition(name) from None
+        if entry is None or self.shipped.definitions.get(name) is definition:
+            return self.shipped.location(name)
+        return Location.of(definition, self.root / entry.path)
 
     # What follows is for a Run, which holds the lock while it asks.
 
     def view(self, kept: Mapping[str, Definition], bound: Iterable[str] = ()) -> View:
         """What a decision sees, on a statement that bound the names `bound`."""
         changed = frozenset(name for name in bound if name in kept and self.image.is_other(name))
-        plain, imports = self.variables.plain, self.variables.imports
         return View(
             self.image.namespace,
             kept,
-            plain,
-            imports,
+            self.variables.plain,
+            self.variables.imports,
             self._modules,
             self._ambient,
+            shipped=self.shipped.definitions,
+            origins=self.shipped.origins,
+            lost=self.shipped.lost,
             functions=self.image.functions,
             changed=changed,
         )
@@ -189,7 +189,9 @@ class Layer:
         """
         self._head = self._store.head()
         files = dict(self._store.files())
-        made = read_again(files, self._files, self.table, self.report.skipped, self.image.live)
+        shipped = self.shipped.definitions
+        live = [name for name, definition in self.image.live.items() if shipped.get(name) is not definition]
+        made = read_again(files, self._files, self.table, self.report.skipped, live)
         self._files, self.table = files, made.table
         self.report = replace(self.report, skipped=made.skipped)
 

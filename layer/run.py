@@ -22,6 +22,7 @@ from .leaving import forgotten
 from .outcome import Forgotten, Kept, NotKept, Outcome, Unchanged
 from .plan import Context, Table, apply, settled, with_rebound
 from .source import Statement
+from .view import InLayer
 
 if TYPE_CHECKING:
     from .room import Layer
@@ -47,11 +48,13 @@ class Run:
         with layer.lock, interrupts_deferred():
             fresh = frozenset(name for name in names if self._is_fresh(name))
             names = layer.variables.see(statement, names)
+            before = len(self._outcomes)
             inside = taken(statement, layer.image.namespace, fresh.__contains__) or ()
             for each in inside:  # of an `if` or `try`: as if written plainly
                 layer.variables.see(each, bound_names([each.node]))
                 self._decide(each, forced, bound_names([each.node]))
             self._decide(statement, forced, names - bound_names(each.node for each in inside))
+            layer.shipped.settle(names, self._outcomes[before:])
             for name in names:
                 layer.image.mark(name)
             layer.variables.changed |= changed & self._kept.keys()
@@ -64,6 +67,10 @@ class Run:
             self._look()
             kept = self._kept
             origin = layer.view(layer.table.by_name).origin(name)
+            if name not in kept and isinstance(origin, InLayer):
+                folder = layer.shipped.origins[name]
+                self._outcomes.append(NotKept(name, f"the cells folder {folder} gives it at each start"))
+                return
             statement = layer.variables.setting(name, kept, origin)
             if statement is None:
                 self._outcomes.append(Unchanged(kept[name]))
@@ -81,15 +88,16 @@ class Run:
             gone = forgotten(layer.view(self._kept), (name,), "")
             if not gone and name in layer.skipped_names():
                 gone = (Forgotten(name),)
-            if not gone:
+            if not any(isinstance(outcome, Forgotten) for outcome in gone):
                 self._outcomes.append(NotKept(name, "the layer has nothing of that name to forget"))
             for outcome in gone:
                 if isinstance(outcome, Forgotten):
                     still = "it stays registered until this kernel ends" if "@" in outcome.name else ""
                     reason = "; ".join(part for part in (outcome.reason, still) if part)
                     outcome = replace(outcome, reason=reason, asked=True)
-                    self._outcomes.append(outcome)
                     self._edit(outcome)
+                self._outcomes.append(outcome)
+            layer.shipped.settle((outcome.name for outcome in gone if isinstance(outcome, Forgotten)), ())
 
     @property
     def is_empty(self) -> bool:

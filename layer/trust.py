@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shlex
 import stat
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,12 +28,13 @@ class NotOwned:
     advice: str
 
 
-def why_not_owned(path: Path) -> NotOwned | None:
+def why_not_owned(path: Path, parts: Iterable[str] | None = None) -> NotOwned | None:
     """Why another user could change what the layer at `path` runs; None where none could.
 
     The folder and its `.git` must be this user's and not writable by group or others, as ssh asks of its keys. Links
     are followed. So must all that is in them be, where the folder lets others in; what lies in one that does not, none
-    of them can reach.
+    of them can reach. With `parts` only what is in these folders of it counts: a cells folder may lie in a project that
+    has much beside it.
 
     Raises:
         OSError: the folder cannot be looked at.
@@ -44,12 +46,22 @@ def why_not_owned(path: Path) -> NotOwned | None:
             continue
         if flaw := _flaw(path, part, found):
             return flaw
-    return _flaw_below(path, path)
+    if parts is None:
+        return _flaw_below(path, path)
+    if not _lets_others_in(path):
+        return None
+    folders = (path / part for part in parts)
+    there = (folder for folder in folders if folder.is_dir() and not folder.is_symlink())
+    return next((flaw for each in there if (flaw := _flaw(path, each, each.stat()) or _flaw_below(path, each))), None)
+
+
+def _lets_others_in(folder: Path) -> bool:
+    return bool(folder.stat().st_mode & (stat.S_IXGRP | stat.S_IXOTH))
 
 
 def _flaw_below(path: Path, folder: Path) -> NotOwned | None:
     """What is wrong in `folder`, if others can get into it; folders that they cannot enter are not looked into."""
-    if not folder.stat().st_mode & (stat.S_IXGRP | stat.S_IXOTH):
+    if not _lets_others_in(folder):
         return None
     # Git's objects are files by the ten thousand, and git itself makes them read-only: their folders tell enough.
     objects = folder.is_relative_to(path / ".git" / "objects")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import TypeAlias
@@ -81,6 +82,8 @@ class View:
     shipped: Mapping[str, Definition] = field(
         default_factory=dict
     )  # live ones of cells folders, by every name they give
+    origins: Mapping[str, str] = field(default_factory=dict)  # the folders of `shipped`, by the same names
+    lost: AbstractSet[str] = frozenset()  # the names of `shipped` that a cell has set otherwise since, or deleted
     functions: Collection[str] = ()  # the kept names that could be called before the statement decided on
     changed: frozenset[str] = frozenset()  # the kept names that the statement decided on bound to another object
 

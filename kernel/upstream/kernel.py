@@ -9,7 +9,7 @@ from typing import Any
 
 from ipykernel.ipkernel import IPythonKernel
 from IPython.display import display
-from traitlets import Enum, Type, Unicode, observe
+from traitlets import Enum, List, Type, Unicode, observe
 
 from perdure import __version__
 from perdure.kernel import current
@@ -34,6 +34,10 @@ class PerdureKernel(IPythonKernel):
 
     layer = Unicode("", help="The folder of the layer; PERDURE_LAYER wins over it.").tag(config=True)
     mode = Unicode("", help="off, readonly or on; PERDURE_MODE wins over it.").tag(config=True)
+    cells: Any = List(
+        Unicode(),
+        help="Folders of definitions loaded before the layer, as `path` or `path@commit`; PERDURE_CELLS wins.",
+    ).tag(config=True)
     notebook_notices = Enum(_NOTICES, DEFAULT_NOTICES[RequestKind.NOTEBOOK].value, help="What notebooks show.").tag(
         config=True
     )
@@ -51,7 +55,7 @@ class PerdureKernel(IPythonKernel):
         self._read_default_notices()
 
     def boot(self) -> None:
-        """Open and load the layer. Called by the app when the namespace is as any kernel's is before its first cell."""
+        """Load cells folders and layer. Called by the app when the namespace is as any kernel has it at first."""
         shell: Any = self.shell
         self.workspace = Workspace(
             shell.user_ns,
@@ -59,6 +63,7 @@ class PerdureKernel(IPythonKernel):
             ambient={"get_ipython": shell.get_ipython, "display": display} | shell.user_ns,
             layer=self.layer or None,
             mode=self.mode or None,
+            cells=self.cells,
         )
         shell.workspace = self.workspace
         current.set_workspace(self.workspace)

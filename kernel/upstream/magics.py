@@ -25,12 +25,12 @@ class PerdureMagics(Magics):
 
     @line_magic
     def cells(self, _line: str) -> None:
-        """List what the layer holds, what was skipped at boot and why, and what is unresolved."""
+        """List what the cells folders and the layer hold, what was skipped at boot and why, and what is unresolved."""
         print(magics.cells(self._workspace))
 
     @line_magic
     def layer(self, line: str) -> None:
-        """Tell which layer this kernel has; `%layer path` its folder, `%layer trust` accepts an untrusted one."""
+        """Tell which layer this kernel has; `%layer path` its folder, `%layer trust [PATH]` accepts untrusted ones."""
         print(magics.layer(self._workspace, line))
 
     @line_magic

@@ -280,8 +280,10 @@ def test_k23_a_star_import_over_a_kept_name_is_told(kernel: Kernel) -> Iterator[
     kernel.run("def k23_unused(x):\n    return x\ndef floor(x):\n    return 'mine'")
     answer = kernel.run("from math import *")
     assert [line for line in answer.notices if "floor" in line] == [
-        "[layer: floor is an import now; the layer still has the function, and a restart brings it back; "
-        "`del floor` forgets it]"
+        (
+            "[layer: floor is an import now; the layer still has the function, and a restart brings it back; "
+            "`del floor` forgets it]"
+        )
     ]
     yield
     assert kernel.run("floor(2.5)").value == "'mine'"

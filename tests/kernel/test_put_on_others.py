@@ -35,7 +35,8 @@ def test_del_of_a_method_forgets_it(kernel: Kernel) -> Iterator[None]:
 def test_definitions_in_a_try_are_kept_as_if_written_plainly(kernel: Kernel) -> Iterator[None]:
     answer = kernel.run(
         "try:\n    import json as b_json\n    B_FAST = True\n\n    # The fast one.\n    def b_dump(x):\n"
-        "        return b_json.dumps(x)\nexcept ImportError:\n    B_FAST = False\n\n    def b_dump(x):\n        return repr(x)"
+        "        return b_json.dumps(x)\nexcept ImportError:\n    B_FAST = False\n\n    def b_dump(x):\n"
+        "        return repr(x)"
     )
     assert answer.notices == ["[layer: kept B_FAST, b_dump]"]
     expected = "import json as b_json\n\n\n# The fast one.\ndef b_dump(x):\n    return b_json.dumps(x)\n"
@@ -53,7 +54,8 @@ def test_definitions_in_a_try_are_kept_as_if_written_plainly(kernel: Kernel) -> 
 def test_forget_takes_what_del_cannot_name(kernel: Kernel) -> Iterator[None]:
     kernel.run("from functools import singledispatch\n@singledispatch\ndef f_area(s):\n    return 0")
     kernel.run(
-        "@f_area.register\ndef _(s: int):\n    return s\n@f_area.register(dict[str, int].__origin__)\ndef _(s):\n    return 1"
+        "@f_area.register\ndef _(s: int):\n    return s\n"
+        "@f_area.register(dict[str, int].__origin__)\ndef _(s):\n    return 1"
     )
     answer = kernel.run("%forget f_area@int")
     assert answer.notices == ["[layer: forgot f_area@int; it stays registered until this kernel ends]"]

@@ -13,14 +13,16 @@ from types import ModuleType
 from typing import Any
 
 from perdure.layer.boot import BootReport
+from perdure.layer.cells_folder import CellsFolder
 from perdure.layer.decide import defines
 from perdure.layer.definition import Definition, RelPath
 from perdure.layer.disk import RealDisk
 from perdure.layer.events import EventLog, EventName
 from perdure.layer.memory import MemoryStore
-from perdure.layer.outcome import Forgotten, Hidden, Kept, NotKept, Outcome, Unchanged
+from perdure.layer.outcome import Forgotten, Hidden, Kept, NotKept, Outcome, Returns, Unchanged
 from perdure.layer.plan import Context
 from perdure.layer.room import Layer
+from perdure.layer.shipped import Shipped
 from perdure.layer.source import Source
 from perdure.layer.store import Store
 
@@ -48,17 +50,26 @@ class Cells:
         events: EventLog | None = None,
         ambient: Mapping[str, object] | None = None,
         modules: Mapping[str, ModuleType] | None = None,
+        folders: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
+        """`folders` are cells folders: path → the texts of their files by path."""
         self.store = MemoryStore() if store is None else store
         self.namespace: dict[str, Any] = {"__name__": "__main__", "__builtins__": builtins, **(ambient or {})}
         self.events = Events() if events is None else events
+        known = sys.modules if modules is None else modules
+        self._folders = folders or {}
+        shipped = Shipped(self.namespace, known)
+        for path, texts in self._folders.items():
+            files = {RelPath(name): text.encode() for name, text in texts.items()}
+            shipped.load(CellsFolder(Path(path), None, files))
         self.layer = Layer(
             self.store,
             Path("/layer"),
             self.namespace,
             self.events,
             ambient=ambient or {},
-            modules=sys.modules if modules is None else modules,
+            modules=known,
+            shipped=shipped,
         )
         self.error: Exception | None = None  # of the last cell
         self.warnings: list[str] = []  # likewise
@@ -68,9 +79,9 @@ class Cells:
     def boot(self) -> BootReport:
         return self.layer.boot()
 
-    def restarted(self) -> Cells:
-        """A new kernel on the same store, booted."""
-        cells = Cells(self.store)
+    def restarted(self, folders: Mapping[str, Mapping[str, str]] | None = None) -> Cells:
+        """A new kernel on the same store, booted; `folders` are its cells folders, the same ones unless given."""
+        cells = Cells(self.store, folders=self._folders if folders is None else folders)
         cells.boot()
         return cells
 
@@ -146,3 +157,5 @@ def _said(outcome: Outcome) -> str:
             return f"forget {name}: {reason}" if reason else f"forget {name}"
         case Hidden(name):
             return f"hidden {name}"
+        case Returns(name, folder):
+            return f"{name} returns from {folder}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
 from pathlib import Path
 
@@ -13,13 +14,16 @@ from hypothesis import strategies as st
 from perdure.layer.disk import RealDisk
 from perdure.layer.errors import LayerUnusable
 from perdure.layer.place import (
+    CellsPlace,
     Homes,
     Mode,
     Origin,
     Place,
+    cells_entries,
     choose,
     layer_name,
     name_of_folder,
+    read_cells_entry,
     read_mode,
     remembered_name,
 )
@@ -204,3 +208,45 @@ def test_any_session_fits_a_line(given_name: str) -> None:
     assert 0 < len(session) <= 64
     assert session.isprintable()
     assert session == session.strip()
+
+
+# Cells folders.
+
+
+def test_the_environment_names_cells_folders_before_the_config() -> None:
+    separated = os.pathsep.join(("/a", "", "~/b", " "))
+    assert cells_entries({"PERDURE_CELLS": separated}, ["/c"]) == ("/a", "~/b")
+    assert cells_entries({"PERDURE_CELLS": ""}, ["/c", "", "/d"]) == ("/c", "/d")
+    assert cells_entries({}, []) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "pin"),
+    [
+        ("/kit", "/kit", None),
+        ("kit", "/elsewhere/kit", None),
+        ("~/kit@0123abc", "/home/eve/kit", "0123abc"),
+        ("/kit@0123ABC", "/kit", "0123abc"),
+        ("/kit@" + "a" * 40, "/kit", "a" * 40),
+        ("/kit@012345", "/kit@012345", None),  # too short for a commit
+        ("/kit@v1", "/kit@v1", None),
+        ("/a@b/kit@0123abc", "/a@b/kit", "0123abc"),
+        ("/kit@0123abc@4567def", "/kit@0123abc", "4567def"),
+    ],
+)
+def test_a_cells_entry(text: str, path: str, pin: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/eve")
+    assert read_cells_entry(text, CWD) == CellsPlace(Path(path), pin)
+
+
+def test_a_path_with_an_at_that_is_there_is_a_path(tmp_path: Path) -> None:
+    (tmp_path / "kit@0123abc").mkdir()
+    assert read_cells_entry("kit@0123abc", tmp_path) == CellsPlace(tmp_path / "kit@0123abc")
+    pinned = read_cells_entry("kit@0123abc@4567def", tmp_path)
+    assert pinned == CellsPlace(tmp_path / "kit@0123abc", "4567def")
+
+
+@pytest.mark.parametrize("pin", ["v1.2", "012345", "main", ""])
+def test_a_pin_that_is_no_commit_id(pin: str, tmp_path: Path) -> None:
+    with pytest.raises(LayerUnusable, match=r"no commit id; write at least 7 hex digits after the @"):
+        read_cells_entry(f"{tmp_path}@{pin}", CWD)

@@ -1,0 +1,174 @@
+"""What cells folders give in one kernel: their definitions, live before the layer's, and what became of them since.
+
+A shipped definition is in no layer's table: it is never committed and never moved. Owns which folder's definition wins,
+and which of them the user has set to something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, MutableMapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType, ModuleType
+
+from .binding import bound_names
+from .boot import Boot, BootReport, Given
+from .cells_folder import CellsFolder
+from .definition import Definition
+from .errors import UnknownDefinition, UnreadableFile
+from .fileformat import read_file
+from .given import owner_of
+from .imports import entries_of
+from .install import Image, InPlace
+from .outcome import Outcome, Unchanged
+from .variables import Variables
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where a definition's text stands: `path` is absolute, `line` counts from 1."""
+
+    path: Path
+    line: int
+
+    @classmethod
+    def of(cls, definition: Definition, path: Path) -> Location:
+        """The line of `definition` in its file; the first where the file cannot be read or has it no more."""
+        try:
+            before, found, _ = path.read_text(encoding="utf-8").partition(definition.text)
+        except (OSError, UnicodeDecodeError):
+            return cls(path, 1)
+        return cls(path, before.count("\n") + 1 if found else 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Collision:
+    """A name that two folders give: that of `later`, which was loaded later, is the live one."""
+
+    name: str
+    earlier: Path
+    later: Path
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedFolder:
+    """A cells folder whose files were loaded, but for those that its report says were skipped."""
+
+    path: Path
+    pin: str | None
+    report: BootReport
+    collisions: tuple[Collision, ...]  # with folders loaded before it
+
+
+class Shipped:
+    """The cells folders of one kernel, and what they share with its layer: what is live, what was imported."""
+
+    def __init__(self, namespace: MutableMapping[str, object], modules: Mapping[str, ModuleType]) -> None:
+        self.image = Image(namespace)
+        self.variables = Variables(namespace, modules)
+        self.folders: tuple[LoadedFolder, ...] = ()  # in load order
+        self.lost: set[str] = set()  # names that a cell has set to something else since, or deleted
+        self._modules = modules
+        self._given: dict[str, Given] = {}
+        self._asleep: dict[str, Given] = {}
+        self._definitions: dict[str, Definition] = {}
+        self._origins: dict[str, str] = {}
+        self.given = MappingProxyType(self._given)  # what wins, by every name it gives
+        self.asleep = MappingProxyType(self._asleep)  # what could be read and not be loaded, likewise
+        self.definitions = MappingProxyType(self._definitions)  # those of `given`
+        self.origins = MappingProxyType(self._origins)  # the folders of `given`, as texts
+
+    def load(self, folder: CellsFolder) -> LoadedFolder:
+        """Load the definitions of `folder` over those of the folders before it. Raises nothing of its files' own."""
+        boot = Boot(folder.files, folder.path, self.image, self.variables.imports, self._modules, self)
+        report = boot.run()
+        collisions: list[Collision] = []
+        for item in report.loaded:
+            for name in item.definition.gives:
+                if name in self._given:
+                    collisions.append(Collision(name, self._given[name].folder, folder.path))
+                self._given[name] = Given(item.definition, folder.path, item.path)
+                self._definitions[name] = item.definition
+                self._origins[name] = str(folder.path)
+        for skipped in report.skipped:
+            if skipped.definition is not None:
+                given = Given(skipped.definition, folder.path, skipped.path)
+                self._asleep.update(dict.fromkeys(skipped.definition.gives, given))
+        loaded = LoadedFolder(folder.path, folder.pin, report, tuple(collisions))
+        self.folders = (*self.folders, loaded)
+        return loaded
+
+    def would_replace(self, folder: CellsFolder) -> str | None:
+        """A name that loading `folder` would set, or put a method on, although it is here; None where there is none."""
+        namespace = self.image.namespace
+        for path, data in folder.files.items():
+            try:
+                file = read_file(path, data)
+            except (UnreadableFile, RecursionError):
+                continue  # it will be skipped
+            imported = {
+                entry.binding
+                for node in file.tree.body
+                for entry in entries_of(node, self._modules)
+                if entry.binding in namespace and entry.gives(namespace[entry.binding], self._modules)
+            }
+            owners = {owner for name in file.definition.gives if (owner := owner_of(name))}
+            bound = bound_names(file.tree.body) - imported - ({"_"} if owners else set())  # `_` of `@f.register`
+            if there := sorted((bound | owners) & namespace.keys()):
+                return there[0]
+        return None
+
+    def unresolved(self, loaded: LoadedFolder) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """The definitions of a folder that read, when called, names which are nowhere now, and the names."""
+        there = self.image.namespace
+        found = ((i.definition.key, tuple(n for n in i.unresolved if n not in there)) for i in loaded.report.loaded)
+        return tuple((key, names) for key, names in found if names)
+
+    def text(self, name: str) -> str:
+        """The exact source of the definition `name` as it is live in this kernel.
+
+        Raises:
+            UnknownDefinition: nothing of that name is live.
+        """
+        return self.live(name).text
+
+    def location(self, name: str) -> Location:
+        """Where the text of the shipped definition `name` stands.
+
+        Raises:
+            UnknownDefinition: no cells folder gives what is live under that name.
+        """
+        definition, given = self.live(name), self._given.get(name)
+        if given is None or given.definition is not definition:
+            raise UnknownDefinition(name)
+        return Location.of(definition, given.folder / given.path)
+
+    def live(self, name: str) -> Definition:
+        """The definition `name` as it is live in this kernel, the layer's or a shipped one.
+
+        Raises:
+            UnknownDefinition: nothing of that name is live.
+        """
+        try:
+            return self.image.live[name]
+        except KeyError:
+            raise UnknownDefinition(name) from None
+
+    def settle(self, names: Iterable[str], outcomes: Iterable[Outcome]) -> None:
+        """Note what a statement that bound `names`, and came to `outcomes`, did to shipped definitions."""
+        if not self._given:
+            return
+        again = [outcome.definition for outcome in outcomes if isinstance(outcome, Unchanged)]
+        for name in self._given.keys() & {*names}:
+            definition = self._definitions[name]
+            is_live = self.image.live.get(name) is definition
+            if any(other is definition for other in again):
+                self.image.install(definition, InPlace())
+                self.variables.plain.pop(name, None)
+                self.lost.discard(name)
+            elif is_live and not self.image.is_other(name):
+                self.variables.plain.pop(name, None)  # a branch that did not run
+            else:
+                self.lost.add(name)
+                if is_live:
+                    self.image.forget(name)

@@ -1,0 +1,489 @@
+"""Cells folders: what may be loaded of them, what they give, and how the layer overrides it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from perdure.layer.cells_folder import CellsFolder, Refused, open_folder
+from perdure.layer.disk import RealDisk
+from perdure.layer.errors import UnknownDefinition
+from perdure.layer.place import CellsPlace
+from perdure.layer.plan import Context
+from perdure.layer.trust import TrustRecord
+
+from .cells import Cells, said
+from .git_cli import Git, put
+
+AREA = "def area(r):\n    return 3 * r * r"
+TEAM = {"functions/a/area.py": AREA + "\n", "values/r/RATE.py": "RATE = 2\n"}
+
+
+def cells(**folders: dict[str, str]) -> Cells:
+    """A kernel with cells folders, booted; `team="…"` is the folder /team."""
+    made = Cells(folders={f"/{name}": files for name, files in folders.items()})
+    made.boot()
+    return made
+
+
+def skips(kernel: Cells) -> list[str]:
+    return [f"{skipped.path}: {skipped.reason}" for skipped in kernel.layer.report.skipped]
+
+
+# What is loaded, and from where.
+
+
+def test_folders_are_loaded_in_order_and_may_use_those_before_them() -> None:
+    kernel = cells(
+        one={"functions/a/area.py": AREA},
+        two={"values/u/UNIT.py": "UNIT = area(1)\n"},
+        three={"values/u/U.py": "U = UNIT\n"},
+    )
+    assert kernel.namespace["U"] == 3
+    kernel = cells(two={"values/u/UNIT.py": "UNIT = area(1)\n"}, one={"functions/a/area.py": AREA})
+    ((path, reason),) = [(s.path, s.reason) for f in kernel.layer.shipped.folders for s in f.report.skipped]
+    assert (path, reason) == ("values/u/UNIT.py", "it needs area to load, which nothing defines")
+
+
+def test_a_shipped_definition_is_known_and_in_no_table() -> None:
+    kernel = cells(team=TEAM)
+    assert kernel.layer.text("area") == AREA
+    assert str(kernel.layer.location("area").path) == "/team/functions/a/area.py"
+    assert kernel.names == set()
+    assert kernel.layer.table.entries == {}
+
+
+def test_what_reads_a_shipped_definition_needs_nothing() -> None:
+    kernel = cells(team=TEAM)
+    assert said(kernel.run("def ring(a, b=area(RATE)):\n    return area(a) - b")) == ["keep ring"]
+    again = kernel.restarted()
+    assert again.namespace["ring"](3) == 15
+    gone = kernel.restarted(folders={})
+    assert skips(gone) == ["functions/r/ring.py: it uses area, which nothing defines now"]
+
+
+def test_of_two_folders_with_one_name_the_later_wins() -> None:
+    kernel = cells(one=TEAM, two={"values/r/RATE.py": "RATE = 5\n"})
+    assert kernel.namespace["RATE"] == 5
+    first, second = kernel.layer.shipped.folders
+    assert first.collisions == ()
+    assert [(c.name, str(c.earlier), str(c.later)) for c in second.collisions] == [("RATE", "/one", "/two")]
+    assert kernel.layer.shipped.origins["RATE"] == "/two"
+
+
+# The same again.
+
+
+@pytest.mark.parametrize("text", [AREA, "RATE = 2"])
+def test_the_text_of_a_shipped_definition_again_is_no_keep(text: str) -> None:
+    kernel = cells(team=TEAM)
+    assert said(kernel.run(text)) == ["same area" if "area" in text else "same RATE"]
+    assert kernel.files == {}
+    assert said(kernel.run("def uses(r):\n    return area(r) * RATE")) == ["keep uses"]
+
+
+def test_a_shipped_file_may_import_otherwise_than_perdure_writes_it() -> None:
+    file = "from math import (\n    floor,\n    pi,\n)\n\n\ndef turn(x):\n    return floor(x / pi)\n"
+    kernel = cells(team={"functions/t/turn.py": file})
+    assert said(kernel.run("def turn(x):\n    return floor(x / pi)")) == ["same turn"]
+    assert said(kernel.run("from math import ceil as floor\ndef turn(x):\n    return floor(x / pi)")) == ["keep turn"]
+
+
+def test_it_is_back_when_it_is_run_again_after_another() -> None:
+    kernel = cells(team=TEAM)
+    kernel.run("area = 3")
+    with pytest.raises(UnknownDefinition):
+        kernel.layer.text("area")
+    assert said(kernel.run("def uses():\n    return area")) == ["keep uses needs area"]
+    assert said(kernel.run(AREA)) == ["same area"]
+    assert kernel.layer.text("area") == AREA
+
+
+def test_a_branch_that_did_not_run_leaves_it() -> None:
+    kernel = cells(team=TEAM)
+    kernel.run("if False:\n    area = 3")
+    assert kernel.layer.text("area") == AREA
+    assert said(kernel.run("def uses():\n    return area(1)")) == ["keep uses"]
+
+
+# Overrides.
+
+OVERRIDES = {
+    "def area(r):\n    return 4 * r * r": ("functions/a/area.py", 4),
+    "def cached(f):\n    return lambda r: f(r) * 10\narea = cached(area)": ("values/a/area.py", 30),
+    "def area(r, old=area):\n    return old(r) + 1": ("functions/a/area.py", 4),
+}
+
+
+@pytest.mark.parametrize("text", OVERRIDES)
+def test_an_override_is_kept_with_the_digest_of_what_it_replaces(text: str) -> None:
+    path, value = OVERRIDES[text]
+    kernel = cells(team=TEAM)
+    assert said(kernel.run(text))[-1] == "keep area"
+    digest = kernel.layer.shipped.definitions["area"].digest
+    header, _, rest = next(t for p, t in kernel.files.items() if p == path).partition("\n")
+    assert header == f"# perdure: overrides sha256:{digest}"
+    assert rest.strip() == text.splitlines()[-1] if text.endswith("cached(area)") else text
+    assert said(kernel.run(text))[-1] == "same area"
+    again = kernel.restarted()
+    assert skips(again) == []
+    assert again.namespace["area"](1) == value
+    assert again.layer.text("area") == again.kept("area").text
+
+
+def test_a_class_may_extend_the_shipped_one_of_its_name() -> None:
+    shape = {"classes/c/Circle.py": "class Circle:\n    sides = 0\n"}
+    kernel = cells(team=shape)
+    assert said(kernel.run("class Circle(Circle):\n    colour = 'red'")) == ["keep Circle"]
+    again = kernel.restarted()
+    assert (again.namespace["Circle"].sides, again.namespace["Circle"].colour) == (0, "red")
+    assert len(again.namespace["Circle"].__mro__) == 3
+
+
+def test_what_is_no_more_shipped_cannot_be_wrapped() -> None:
+    kernel = cells(team=TEAM)
+    kernel.run("def twice(f):\n    return lambda r: 2 * f(r)\narea = [len][0]")
+    assert said(kernel.run("area = twice(area)")) == ["not area: it reads area, which is not kept"]
+    kernel.run("area = [object][0]")
+    assert said(kernel.run("class area(area):\n    pass")) == [
+        "not area: its load reads the earlier area, which it replaces"
+    ]
+
+
+def test_a_second_wrap_is_a_stage_of_the_override() -> None:
+    kernel = cells(team=TEAM)
+    kernel.run("def twice(f):\n    return lambda r: 2 * f(r)")
+    assert said(kernel.run("area = twice(area)")) == ["keep area"]
+    assert said(kernel.run("area = twice(twice(area))")) == ["keep area"]
+    assert kernel.restarted().namespace["area"](1) == 24
+    assert skips(kernel.restarted({"/team": {"functions/a/area.py": AREA + "  # new"}})) == [
+        "values/a/area.py: the text of area that it overrides changed in /team"
+    ]
+
+
+def test_a_method_may_be_put_on_a_shipped_class() -> None:
+    kernel = cells(team={"classes/c/Circle.py": "class Circle:\n    sides = 0\n"})
+    assert said(kernel.run("def grow(self):\n    return 2\nCircle.grow = grow"))[-1] == "keep Circle.grow"
+    assert kernel.restarted().namespace["Circle"]().grow() == 2
+
+
+def changed(**texts: str) -> dict[str, dict[str, str]]:
+    return {"/team": {path.replace("__", "/") + ".py": text for path, text in texts.items()}}
+
+
+def test_an_override_is_skipped_when_the_text_below_it_changed_or_is_gone() -> None:
+    kernel = cells(team=TEAM)
+    kernel.run("def area(r):\n    return 4 * r * r")
+    assert skips(kernel.restarted()) == []
+    again = kernel.restarted({"/team": TEAM | {"functions/a/area.py": AREA + "  # better\n"}})
+    assert skips(again) == ["functions/a/area.py: the text of area that it overrides changed in /team"]
+    assert again.namespace["area"](1) == 3
+    again = kernel.restarted({"/team": {"values/r/RATE.py": "RATE = 2\n"}})
+    assert skips(again) == ["functions/a/area.py: the area that it overrides is in no cells folder now"]
+    assert "area" not in again.namespace
+    assert skips(kernel.restarted({"/elsewhere": TEAM})) == []
+
+
+def test_what_a_skipped_override_said_can_be_kept_anew() -> None:
+    kernel = cells(team=TEAM)
+    kernel.run("def area(r):\n    return 4 * r * r")
+    newer = {"/team": TEAM | {"functions/a/area.py": AREA + "  # better\n"}}
+    again = kernel.restarted(newer)
+    assert said(again.run("def area(r):\n    return 4 * r * r")) == ["keep area"]
+    assert skips(again) == []
+    assert skips(again.restarted(newer)) == []
+    assert again.restarted(newer).namespace["area"](1) == 4
+
+
+def test_a_base_that_could_not_be_loaded_is_still_a_base() -> None:
+    kernel = cells(team=TEAM)
+    kernel.run("def area(r):\n    return 4 * r * r")
+    assert skips(kernel.restarted({"/team": {"functions/a/area.py": "import no_such_package\n\n\n" + AREA}})) == []
+
+
+def test_a_file_without_the_header_wins() -> None:
+    kernel = cells(team=TEAM)
+    kernel.store.edit("values/r/RATE.py", b"RATE = 7\n")  # type: ignore[attr-defined]
+    again = kernel.restarted()
+    assert skips(again) == []
+    assert again.namespace["RATE"] == 7
+
+
+def test_an_override_of_the_later_of_two_folders() -> None:
+    kernel = cells(one=TEAM, two={"functions/a/area.py": "def area(r):\n    return 5 * r * r\n"})
+    kernel.run("def area(r):\n    return 4 * r * r")
+    assert kernel.kept("area").overrides == kernel.layer.shipped.definitions["area"].digest
+    assert skips(kernel.restarted({"/one": TEAM})) == [
+        "functions/a/area.py: the text of area that it overrides changed in /one"
+    ]
+
+
+# Forgetting.
+
+
+def test_del_of_an_override_says_that_the_shipped_one_returns() -> None:
+    kernel = cells(team=TEAM)
+    kernel.run("def area(r):\n    return 4 * r * r")
+    assert said(kernel.run("del area")) == ["forget area", "area returns from /team"]
+    assert kernel.files == {}
+    assert kernel.restarted().namespace["area"](1) == 3
+
+
+def test_what_is_left_of_an_override_of_two_names_overrides_nothing() -> None:
+    kernel = cells(team={"values/l/LOW.py": "LOW = 1\n"})
+    assert said(kernel.run("LOW, HIGH = 2, 3")) == ["keep LOW, HIGH"]
+    assert kernel.kept("LOW").overrides
+    kernel.run("LOW = 4")
+    assert kernel.kept("LOW").overrides
+    again = kernel.restarted()
+    assert skips(again) == []
+    assert (again.namespace["LOW"], again.namespace["HIGH"]) == (4, 3)
+
+
+def test_del_of_a_shipped_name_changes_nothing() -> None:
+    kernel = cells(team=TEAM)
+    assert said(kernel.run("del area")) == ["area returns from /team"]
+    assert kernel.files == {}
+    assert kernel.store.log() == ()
+    with pytest.raises(UnknownDefinition):
+        kernel.layer.text("area")
+
+
+def test_a_plain_variable_in_place_of_a_shipped_name_is_not_kept() -> None:
+    kernel = cells(team=TEAM)
+    assert said(kernel.run("area = 3")) == []
+    kernel.run("def area(r):\n    return 4 * r * r")
+    assert said(kernel.run("area = 3")) == ["forget area: it is a plain variable now", "area returns from /team"]
+
+
+def test_keep_of_a_shipped_name_says_who_gives_it() -> None:
+    kernel = cells(team=TEAM)
+    assert said(kernel.keep("RATE")) == ["not RATE: the cells folder /team gives it at each start"]
+
+
+def test_forget_of_an_override_and_of_a_shipped_name() -> None:
+    kernel = cells(team=TEAM)
+    kernel.run("def area(r):\n    return 4 * r * r")
+    run = kernel.layer.run()
+    run.forget("area")
+    outcomes, _ = run.flush(Context("s-test", 1))
+    assert said(outcomes) == ["forget area", "area returns from /team"]
+    run = kernel.layer.run()
+    run.forget("RATE")
+    assert said(run.flush(Context("s-test", 2))[0])[0] == "not RATE: the layer has nothing of that name to forget"
+
+
+# Another kernel moves the layer meanwhile.
+
+
+def test_an_override_that_another_kernel_made_is_not_live_here() -> None:
+    kernel = cells(team=TEAM)
+    other = kernel.restarted()
+    other.run("def area(r):\n    return 4 * r * r")
+    assert said(kernel.run("def mine():\n    return 1")) == ["keep mine"]
+    assert [entry.definition.key for entry in kernel.layer.definitions] == ["mine"]
+    assert kernel.layer.text("area") == AREA
+
+
+def test_a_skipped_file_of_a_cells_folder_is_on_record_with_the_folder() -> None:
+    kernel = cells(team={"functions/b/broken.py": "def broken(:\n"})
+    kernel.layer.record_skipped()
+    ((event, fields),) = kernel.events.recorded  # type: ignore[attr-defined]
+    assert (event, fields["folder"], fields["path"]) == ("file_skipped", "/team", "functions/b/broken.py")
+
+
+# Whether a folder may be loaded at all.
+
+
+@dataclass
+class Folders:
+    """A user's cells folders below `root`, and which were accepted."""
+
+    root: Path
+
+    def __post_init__(self) -> None:
+        self.trust = TrustRecord(self.root / "state", RealDisk())
+
+    def made(self, name: str = "team", *, trusted: bool = True) -> Path:
+        path = self.root / name
+        put(path / "functions/a/area.py", AREA)
+        if trusted:
+            self.trust.accept(path)
+        return path
+
+    def open(self, path: Path, pin: str | None = None, taken: tuple[Path, ...] = ()) -> CellsFolder | Refused:
+        return open_folder(CellsPlace(path, pin), self.trust, layer=self.root / "layer", taken=taken)
+
+    def refused(self, path: Path, pin: str | None = None, taken: tuple[Path, ...] = ()) -> str:
+        opened = self.open(path, pin, taken)
+        assert isinstance(opened, Refused)
+        assert opened.path == Path(os.path.realpath(path))
+        return opened.why
+
+
+@pytest.fixture
+def folders(tmp_path: Path, no_git_configuration: Path) -> Folders:
+    return Folders(Path(os.path.realpath(tmp_path)))
+
+
+def test_a_folder_of_definitions_needs_no_git(folders: Folders) -> None:
+    opened = folders.open(folders.made())
+    assert isinstance(opened, CellsFolder)
+    assert list(opened.files) == ["functions/a/area.py"]
+
+
+def test_one_that_was_not_accepted_waits(folders: Folders) -> None:
+    path = folders.made(trusted=False)
+    opened = folders.open(path)
+    assert isinstance(opened, Refused)
+    assert opened.waits
+    assert opened.why == f"has 1 definition and is not trusted; look at it, then %layer trust {path} loads it"
+
+
+def test_what_cannot_be_loaded(folders: Folders) -> None:
+    root = folders.root
+    assert folders.refused(root / "nowhere").startswith("is not there; make it, or take it out of PERDURE_CELLS")
+    put(root / "file", "text")
+    assert folders.refused(root / "file") == "is a file, not a folder; name the folder that holds the definitions"
+    assert folders.refused(root / "file/below").startswith("is not there")
+    (root / "empty").mkdir()
+    assert folders.refused(root / "empty").startswith("has none of functions/, classes/, values/, methods/ in it")
+    assert folders.refused(folders.made("layer")).startswith("is the layer itself")
+    team = folders.made()
+    assert folders.refused(team, taken=(team,)).startswith("is named twice")
+    (root / "link").symlink_to(root / "nowhere")
+    opened = folders.open(root / "link")
+    assert isinstance(opened, Refused)
+    assert opened.why == f"is a link to {root / 'nowhere'}, which is not there; mend or remove the link"
+
+
+def test_a_format_that_is_newer(folders: Folders) -> None:
+    path = folders.made()
+    put(path / "pyproject.toml", "[tool.perdure]\nformat = 2\n")
+    assert folders.refused(path) == (
+        "was written by a newer perdure (its format is 2, this one knows 1); update perdure"
+    )
+    put(path / "pyproject.toml", "[project]\nname = 'team'\n")
+    assert isinstance(folders.open(path), CellsFolder)
+    put(path / "pyproject.toml", "<<<<<<< HEAD\n")
+    assert folders.refused(path).startswith("has a pyproject.toml that cannot be read")
+
+
+def test_one_that_others_can_write_to(folders: Folders) -> None:
+    path = folders.made()
+    path.chmod(0o777)
+    assert folders.refused(path).startswith("can be written by other users; run `chmod -R go-w ")
+    path.chmod(0o700)
+    (path / "functions/a").chmod(0o777)
+    assert isinstance(folders.open(path), CellsFolder), "nobody else gets there"
+    path.chmod(0o755)
+    (path / "functions").chmod(0o755)
+    assert folders.refused(path).startswith("has a functions/a that can be written by other users; run ")
+    (path / "functions/a").chmod(0o755)
+    put(path / "data/table.csv", "1\n")
+    (path / "data").chmod(0o777)
+    assert isinstance(folders.open(path), CellsFolder), "nothing of that runs"
+
+
+def test_one_of_another_user(folders: Folders, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = folders.made()
+    monkeypatch.setattr(os, "getuid", lambda: path.stat().st_uid + 1)
+    assert folders.refused(path).startswith("is owned by another user; copy it")
+
+
+def test_one_that_cannot_be_read(folders: Folders, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = folders.made()
+
+    def denied(_: object) -> list[str]:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("perdure.layer.cells_folder.os.listdir", denied)
+    assert folders.refused(path) == (
+        f"cannot be read: Permission denied at {path}; mend that and start the kernel again"
+    )
+
+
+# Pins.
+
+
+@pytest.fixture
+def repository(folders: Folders) -> Git:
+    """A repository of two commits whose folder `team` holds definitions."""
+    path = folders.root / "repository"
+    put(path / "team/functions/a/area.py", AREA)
+    subprocess.run(["git", "init", "-q", "-b", "main", str(path)], check=True)
+    git = Git(path)
+    git("add", "--all")
+    git("commit", "-q", "-m", "one")
+    git("commit", "-q", "--allow-empty", "-m", "two")
+    folders.trust.accept(path / "team")
+    return git
+
+
+def test_a_pinned_folder_is_loaded_at_that_commit_only(folders: Folders, repository: Git) -> None:
+    team = repository.path / "team"
+    head, before = repository("rev-parse", "HEAD").strip(), repository("rev-parse", "HEAD~").strip()
+    for pin in (head, head[:7]):
+        assert isinstance(folders.open(team, pin), CellsFolder)
+    why = f"is pinned to commit {before[:9]} but at {head[:10]}; `git checkout {before[:9]}` there"
+    assert folders.refused(team, before[:9]).startswith(why)
+    repository("checkout", "-q", before)
+    assert isinstance(folders.open(team, before), CellsFolder)
+    repository("checkout", "-q", "main")
+    repository("pack-refs", "--all")
+    assert isinstance(folders.open(team, head), CellsFolder)
+
+
+def test_a_pinned_folder_in_a_worktree(folders: Folders, repository: Git) -> None:
+    head = repository("rev-parse", "HEAD").strip()
+    repository("worktree", "add", "-q", "-b", "side", str(folders.root / "side"))
+    folders.trust.accept(folders.root / "side/team")
+    assert isinstance(folders.open(folders.root / "side/team", head), CellsFolder)
+    assert folders.refused(folders.root / "side/team", "0123456").startswith("is pinned to commit 0123456 but at")
+
+
+def test_a_pin_needs_a_commit(folders: Folders) -> None:
+    path = folders.made()
+    assert folders.refused(path, "0123456").startswith("is pinned to commit 0123456 but in no git repository")
+    subprocess.run(["git", "init", "-q", str(path)], check=True)
+    assert folders.refused(path, "0123456").startswith("is pinned to commit 0123456 but in no git repository")
+    put(path / ".git/HEAD", "nonsense\n")
+    assert "damaged ref" in folders.refused(path, "0123456")
+    shutil.rmtree(path / ".git")
+
+
+# What comes later than the layer.
+
+
+def test_a_folder_that_would_replace_a_name(folders: Folders) -> None:
+    kernel = cells()
+    kernel.run("import math\nnp = 3")
+    shipped = kernel.layer.shipped
+    path = folders.made()
+    opened = folders.open(path)
+    assert isinstance(opened, CellsFolder)
+    assert shipped.would_replace(opened) is None
+    put(path / "functions/t/tau.py", "import math\n\n\ndef tau():\n    return math.tau\n")
+    assert shipped.would_replace(folders.open(path)) is None  # type: ignore[arg-type]
+    put(path / "functions/o/ones.py", "import math as np\n\n\ndef ones():\n    return np.pi\n")
+    assert shipped.would_replace(folders.open(path)) == "np"  # type: ignore[arg-type]
+    kernel.run("def area():\n    return 1")
+    assert shipped.would_replace(opened) == "area"
+
+
+def test_a_folder_that_would_put_a_method_on_what_is_here(folders: Folders) -> None:
+    kernel = cells()
+    path = folders.made()
+    put(path / "methods/s/Shape.grow.py", "def grow(self): ...\n\n\nShape.grow = grow\n")
+    put(path / "methods/s/show@int.py", "@show.register\ndef _(x: int): ...\n")
+    opened = folders.open(path)
+    assert isinstance(opened, CellsFolder)
+    kernel.namespace["_"] = 1
+    assert kernel.layer.shipped.would_replace(opened) is None
+    kernel.run("def show(x): ...")
+    assert kernel.layer.shipped.would_replace(opened) == "show"
