@@ -69,6 +69,8 @@ class Composer:
         warnings = [said for new in (*pulled, made) for said in self._made_with_the_earlier(new, name)]
         warnings += [f"{other.key} is what {name} reads now" for other in newer]
         warnings += [f"{hidden} hides the builtin; del {hidden} brings it back" for hidden in self._hidden(names)]
+        if shipped is not None and known is None:
+            warnings.append(f"{name} replaces that of {self._view.origins.get(name, 'a cells folder')}")
         return Kept(made, pulled, needs, tuple(warnings))
 
     # What an expression may read, as purity asks.

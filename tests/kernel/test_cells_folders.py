@@ -170,7 +170,10 @@ def kernel(new_kernel: StartKernel, team: Path) -> Kernel:
 
 
 def test_an_override_lasts(kernel: Kernel, home: Home) -> None:
-    assert kernel.run("def area(r):\n    return 4 * r * r").notices == ["[layer: kept area]"]
+    assert kernel.run("def area(r):\n    return 4 * r * r").notices == [
+        "[layer: kept area]",
+        f"[layer: area replaces that of {home.root / 'team'}]",
+    ]
     assert home.files()["functions/a/area.py"].startswith("# perdure: overrides sha256:")
     assert kernel.restart().hello == []
     assert kernel.run("area(1)").value == "4"
@@ -183,8 +186,8 @@ def test_the_same_text_again_is_no_override(kernel: Kernel, home: Home) -> None:
 
 def test_an_override_by_a_wrap_and_by_a_class_of_the_same_name(kernel: Kernel, home: Home) -> None:
     kernel.run("import functools\ndef twice(f):\n    return functools.wraps(f)(lambda r: 2 * f(r))")
-    assert kernel.run("area = twice(area)").notices == ["[layer: kept area]"]
-    assert kernel.run("class Circle(Circle):\n    colour = 'red'").notices == ["[layer: kept Circle]"]
+    assert kernel.run("area = twice(area)").notices[:1] == ["[layer: kept area]"]
+    assert kernel.run("class Circle(Circle):\n    colour = 'red'").notices[:1] == ["[layer: kept Circle]"]
     assert home.files()["values/a/area.py"].endswith("\narea = twice(area)\n")
     for _ in range(2):
         assert kernel.restart().hello == []

@@ -91,7 +91,9 @@ def test_a_shipped_file_may_import_otherwise_than_perdure_writes_it() -> None:
     file = "from math import (\n    floor,\n    pi,\n)\n\n\ndef turn(x):\n    return floor(x / pi)\n"
     kernel = cells(team={"functions/t/turn.py": file})
     assert said(kernel.run("def turn(x):\n    return floor(x / pi)")) == ["same turn"]
-    assert said(kernel.run("from math import ceil as floor\ndef turn(x):\n    return floor(x / pi)")) == ["keep turn"]
+    assert said(kernel.run("from math import ceil as floor\ndef turn(x):\n    return floor(x / pi)")) == [
+        "keep turn; turn replaces that of /team"
+    ]
 
 
 def test_it_is_back_when_it_is_run_again_after_another() -> None:
@@ -124,7 +126,7 @@ OVERRIDES = {
 def test_an_override_is_kept_with_the_digest_of_what_it_replaces(text: str) -> None:
     path, value = OVERRIDES[text]
     kernel = cells(team=TEAM)
-    assert said(kernel.run(text))[-1] == "keep area"
+    assert said(kernel.run(text))[-1] == "keep area; area replaces that of /team"
     digest = kernel.layer.shipped.definitions["area"].digest
     header, _, rest = next(t for p, t in kernel.files.items() if p == path).partition("\n")
     assert header == f"# perdure: overrides sha256:{digest}"
@@ -139,7 +141,9 @@ def test_an_override_is_kept_with_the_digest_of_what_it_replaces(text: str) -> N
 def test_a_class_may_extend_the_shipped_one_of_its_name() -> None:
     shape = {"classes/c/Circle.py": "class Circle:\n    sides = 0\n"}
     kernel = cells(team=shape)
-    assert said(kernel.run("class Circle(Circle):\n    colour = 'red'")) == ["keep Circle"]
+    assert said(kernel.run("class Circle(Circle):\n    colour = 'red'")) == [
+        "keep Circle; Circle replaces that of /team"
+    ]
     again = kernel.restarted()
     assert (again.namespace["Circle"].sides, again.namespace["Circle"].colour) == (0, "red")
     assert len(again.namespace["Circle"].__mro__) == 3
@@ -158,7 +162,7 @@ def test_what_is_no_more_shipped_cannot_be_wrapped() -> None:
 def test_a_second_wrap_is_a_stage_of_the_override() -> None:
     kernel = cells(team=TEAM)
     kernel.run("def twice(f):\n    return lambda r: 2 * f(r)")
-    assert said(kernel.run("area = twice(area)")) == ["keep area"]
+    assert said(kernel.run("area = twice(area)")) == ["keep area; area replaces that of /team"]
     assert said(kernel.run("area = twice(twice(area))")) == ["keep area"]
     assert kernel.restarted().namespace["area"](1) == 24
     assert skips(kernel.restarted({"/team": {"functions/a/area.py": AREA + "  # new"}})) == [
@@ -194,7 +198,7 @@ def test_what_a_skipped_override_said_can_be_kept_anew() -> None:
     kernel.run("def area(r):\n    return 4 * r * r")
     newer = {"/team": TEAM | {"functions/a/area.py": AREA + "  # better\n"}}
     again = kernel.restarted(newer)
-    assert said(again.run("def area(r):\n    return 4 * r * r")) == ["keep area"]
+    assert said(again.run("def area(r):\n    return 4 * r * r")) == ["keep area; area replaces that of /team"]
     assert skips(again) == []
     assert skips(again.restarted(newer)) == []
     assert again.restarted(newer).namespace["area"](1) == 4
@@ -236,7 +240,7 @@ def test_del_of_an_override_says_that_the_shipped_one_returns() -> None:
 
 def test_what_is_left_of_an_override_of_two_names_overrides_nothing() -> None:
     kernel = cells(team={"values/l/LOW.py": "LOW = 1\n"})
-    assert said(kernel.run("LOW, HIGH = 2, 3")) == ["keep LOW, HIGH"]
+    assert said(kernel.run("LOW, HIGH = 2, 3")) == ["keep LOW, HIGH; LOW replaces that of /team"]
     assert kernel.kept("LOW").overrides
     kernel.run("LOW = 4")
     assert kernel.kept("LOW").overrides
