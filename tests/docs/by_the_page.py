@@ -1,4 +1,4 @@
-"""A reader and a writer of definition files, and the paths of these, made from docs/format.md alone.
+"""A reader and a writer of definition files, their paths and load order, made from docs/format.md alone.
 
 On the standard library and without perdure: test_format compares the two. The numbers are steps of "Reading a file".
 """
@@ -12,8 +12,8 @@ import re
 import symtable
 import unicodedata
 import warnings
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from urllib.parse import unquote
 
 
@@ -54,12 +54,13 @@ def read(data: bytes) -> Facts:
     start = (imports[-1].end_lineno or 0) if imports else int(fields is not None)  # 5
     while start < len(lines) and not lines[start].strip(" \t\f\v\r"):
         start += 1
-    if not (names := told_by(body)):  # 6
-        raise Unreadable
+    names = told_by(body)  # 6
     if named := (fields or {}).get("name"):  # 7
         if {name for name in named if not re.search("[.@]", name)} - bound(body):
             raise Unreadable
         names = named
+    if not names:
+        raise Unreadable
     return Facts(
         key=names[0],  # 8
         kind=kind_of(names[0], body),
@@ -214,3 +215,97 @@ def paths_of(kind: str, keys: Iterable[str]) -> dict[str, str]:
     for key in keys:
         alike.setdefault(path_of(kind, key).lower(), []).append(key)
     return {key: path_of(kind, key, {*twins} - {key}) for twins in alike.values() for key in twins}
+
+
+@dataclass
+class Reads:
+    """What "Loading" asks of a text. Local names and what a text sets itself are not told apart: tests do without."""
+
+    load: set[str] = field(default_factory=set)
+    hints: set[str] = field(default_factory=set)
+    calls: set[str] = field(default_factory=set)
+
+    def take(self, node: ast.AST | None) -> None:
+        match node:
+            case ast.FunctionDef(args=arguments, decorator_list=decorators, returns=returns):
+                self.called(decorators)
+                parts: list[ast.AST | None] = [*decorators, *arguments.defaults, *arguments.kw_defaults]
+                hints = [each.annotation for each in (*arguments.args, *arguments.kwonlyargs) if each.annotation]
+                self.hint([returns, *hints])
+                if hints and any(isinstance(each, ast.Attribute) and each.attr == "register" for each in decorators):
+                    self.take(hints[0])
+            case ast.AnnAssign(annotation=annotation, value=value):
+                parts = [value]
+                self.hint([annotation])
+            case ast.Lambda(args=arguments):
+                parts = [*arguments.defaults, *arguments.kw_defaults]
+            case ast.Name(id=name, ctx=ast.Load()):
+                self.load.add(name)
+                return
+            case None:
+                return
+            case _:
+                self.called([node] if isinstance(node, ast.Call) else getattr(node, "decorator_list", []))
+                parts = [*ast.iter_child_nodes(node)]
+        for part in parts:
+            self.take(part)
+
+    def called(self, nodes: Iterable[ast.AST]) -> None:
+        for node in nodes:
+            while isinstance(node, ast.Call):
+                node = node.func
+            self.calls.update([node.id] if isinstance(node, ast.Name) else [])
+
+    def hint(self, annotations: Iterable[ast.expr | None]) -> None:
+        for annotation in annotations:
+            written = ast.parse(str(annotation.value)) if isinstance(annotation, ast.Constant) else annotation
+            self.hints.update(node.id for node in ast.walk(written or ast.Pass()) if isinstance(node, ast.Name))
+
+
+def load_order(files: Mapping[str, Facts]) -> list[str]:
+    givers = {name: path for path in sorted(files, reverse=True) for name in files[path].names}
+    bodies = {path: parsed(files[path].text) for path in files}
+    reads = {path: Reads() for path in files}
+    for path, body in bodies.items():
+        for node in body:
+            reads[path].take(node)
+
+    def run_by(calls: set[str], seen: set[str]) -> Iterator[str]:
+        for name in (calls & givers.keys()) - seen:
+            seen.add(name)
+            inner = Reads()
+            for node in bodies[givers[name]]:
+                match node:
+                    case ast.FunctionDef(body=body, decorator_list=decorators):
+                        inner.called(decorators)
+                        for part in body:
+                            inner.take(part)
+                    case ast.ClassDef(bases=bases):  # no test has one that makes itself
+                        inner.called(bases)
+                    case ast.Assign(value=ast.Name() as other) | ast.AnnAssign(value=ast.Name() as other):
+                        inner.called([other])
+                    case ast.Assign(value=ast.Lambda(body=result)):
+                        inner.take(result)
+            yield from inner.load
+            yield from run_by(inner.calls, seen)
+
+    def paths(names: Iterable[str], path: str) -> set[str]:
+        found = {givers[name] for name in names if name in givers}
+        return {other for other in found if path not in first[other]} - {path}
+
+    first: dict[str, set[str]] = {path: set() for path in files}
+    first |= {path: {givers[key] for key in facts.after if key in givers} for path, facts in files.items()}
+    rules: tuple[dict[str, set[str]], ...] = ({}, {}, {})
+    for path, facts in files.items():
+        load, added = reads[path].load, [] if facts.kind == "methods" else givers.keys()
+        rules[2][path] = first[path] | paths(load, path)
+        rules[1][path] = rules[2][path] | paths(run_by(reads[path].calls, set()), path)
+        rules[1][path] |= paths(
+            (name for name in added if name not in load and re.split("[.@]", name)[0] in load), path
+        )
+        rules[0][path] = rules[1][path] | paths(reads[path].hints, path)
+    order: list[str] = []
+    for after in rules:
+        while ready := [path for path in files if path not in order and after[path] - {path} <= {*order}]:
+            order.append(min(ready))
+    return order + sorted(files.keys() - {*order})

@@ -9,6 +9,7 @@ import inspect
 import re
 import warnings
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -19,14 +20,18 @@ from hypothesis import strategies as st
 from perdure.layer import fileformat
 from perdure.layer.definition import Definition, Key, Kind, RelPath
 from perdure.layer.errors import UnreadableFile
+from perdure.layer.given import base_of
 from perdure.layer.naming import name_told_by
 from perdure.layer.naming import path_of as path_by_perdure
+from perdure.layer.order import Loadable
+from perdure.layer.order import load_order as order_by_perdure
 from perdure.layer.plan import Table
+from perdure.layer.stages import reads_of_definition
 from tests.kernel.driver import Home, Kernel
 from tests.layer.cells import Cells
 
 from .blocks import blocks_of
-from .by_the_page import Facts, Unreadable, kind_of, parsed, path_of, paths_of, read, told_by, write
+from .by_the_page import Facts, Unreadable, kind_of, load_order, parsed, path_of, paths_of, read, told_by, write
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "format.md").read_text(encoding="utf-8")
@@ -274,6 +279,41 @@ def test_both_make_the_same_path_of_any_key(kind: Kind, key: str) -> None:
 @given(st.sampled_from(Kind), st.sets(st.text(st.sampled_from("aAéÉe\u0301"), min_size=1, max_size=3), max_size=6))
 def test_both_tell_twins_apart_in_the_same_way(kind: Kind, keys: set[str]) -> None:
     assert paths_of(kind.folder, keys) == paths_by_perdure(kind, sorted(keys))
+
+
+# Load order.
+
+FORMS = r"""X = [a, b]¦X: a = b¦X = a()¦X = lambda p=a: b¦def X(): return a, b()¦def X(p: a = b): return c()
+@a\ndef X(): return b¦@a(b)\ndef X(): return c¦class X(a):\n    y = b¦@a\nclass X:\n    def m(self): return b
+X.m = a¦@X.register(a)\ndef _(p): return b¦@X.register\ndef _(p: a, q: b): return c¦def X(p: 'a') -> b: return c"""
+
+
+@st.composite
+def layers(draw: st.DrawFn) -> dict[str, Facts]:
+    """A layer of definitions that read, call, adorn and annotate one another in any way."""
+    names = "n0 n1 n2 n3 n4 n5".split()
+    files: dict[str, Facts] = {}
+    for name in [*names, *draw(st.lists(st.sampled_from(names), max_size=3))]:
+        form = draw(st.sampled_from(re.split("[¦\n]", FORMS))).replace(r"\n", "\n")
+        text = re.sub(r"\b[abc]\b", lambda _: draw(st.sampled_from([*names, "len"])), form.replace("X", name))
+        facts = read(text.encode())
+        after = tuple(draw(st.lists(st.sampled_from(names), max_size=1))) if draw(st.integers(0, 4)) == 0 else ()
+        files.setdefault(path_of(facts.kind, facts.key), read(write(replace(facts, after=after))))
+    given_once = {facts.key: path for path, facts in sorted(files.items(), reverse=True)}
+    return {path: files[path] for path in sorted(given_once.values())}
+
+
+@settings(max_examples=500, deadline=None)
+@given(layers())
+def test_both_load_in_the_same_order(files: dict[str, Facts]) -> None:
+    loadable = []
+    for path, facts in files.items():
+        body = parsed(facts.text)
+        node = base_of(body, facts.key)
+        loadable.append(
+            Loadable(RelPath(path), facts.names, reads_of_definition(*body), node, tuple(map(Key, facts.after)))
+        )
+    assert load_order(files) == order_by_perdure(loadable)
 
 
 # A layer made by the page alone.
