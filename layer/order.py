@@ -41,11 +41,14 @@ def load_order(files: Iterable[Loadable]) -> list[RelPath]:
             later[other].add(path)
     must = {path: _paths(file.reads.load, givers) - later[path] | after[path] for path, file in by_path.items()}
     put_on = _put_on(by_path.values())
-    runs = {p: must[p] | (_paths(running.reads(file.reads), givers) - later[p]) for p, file in by_path.items()}
+    runs: dict[RelPath, set[RelPath]] = {}
     for path, file in by_path.items():
-        if not any(map(owner_of, file.gives)):
+        called = running.reads(file.reads)
+        runs[path] = must[path] | (_paths(called, givers) - later[path])
+        if put_on and not any(map(owner_of, file.gives)):
             # `AREA = area(3)` after what is registered with area, `UNIT = Circle(1)` after the methods put on Circle.
-            runs[path] |= {part for name in file.reads.load for part in put_on.get(name, ())} - later[path]
+            names = (file.reads.load | called) & put_on.keys()
+            runs[path] |= {part for name in names for part in put_on[name]} - later[path]
     may = {p: runs[p] | (_paths(file.reads.annotation, givers) - later[p]) for p, file in by_path.items()}
     order: list[RelPath] = []
     # What is called on the way is a guess, and an annotation can wait: where they close a circle they give way.

@@ -14,6 +14,7 @@ from .definition import Definition, Kind
 from .dependents import callers, dependents
 from .imports import ImportEntry, ImportRecord, find
 from .source import Statement, assigned
+from .stages import has_part
 
 MISSING = object()
 _CLASS_DICT = type.__dict__["__dict__"].__get__  # past what a metaclass may say
@@ -152,7 +153,7 @@ def value_of(name: str, namespace: Mapping[str, object]) -> object:
 def _is_older(definition: Definition | None, plain: Plain) -> bool:
     if definition is None or definition.kind is not Kind.VALUE:
         return False
-    return plain.statement is None or definition.text != plain.statement.text
+    return plain.statement is None or not has_part(definition.text, plain.statement.text)
 
 
 def _still_holds(plain: Plain, live: object) -> bool:

@@ -296,6 +296,30 @@ BACK = {
         "f()",
         3,
     ),
+    "stage on a lambda, and what is made with it": (
+        [
+            "from functools import partial, lru_cache",
+            "f = lambda n: n",
+            "f = lru_cache(f)",
+            "g = partial(f)\nh = f\ndef d(x=f(2)): return x\nclass G:\n x = f(1)",
+        ],
+        "(g(1), h(2), d(), G.x, h is f)",
+        (1, 2, 2, 1, True),
+    ),
+    "registrations and methods behind calls": (
+        [
+            "from functools import singledispatch\n@singledispatch\ndef area(s): return 0",
+            "@area.register\ndef _(s: int): return s",
+            "def f(n): return area(n)\ndef g(n): return f(n)",
+            "def b(n, key=g(2)): return key",
+            "class K:\n def m(self): return 1",
+            "K.m = lambda self: 2",
+            "def q(): return K().m()",
+            "def c(key=q()): return key",
+        ],
+        "(b(0), c())",
+        (2, 2),
+    ),
     "stages taken away": (
         ["def w(f): return lambda: f() + 1", "def f(): return 1", "f = w(f)", "def f(): return 1"],
         "f()",

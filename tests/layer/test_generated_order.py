@@ -306,3 +306,19 @@ def test_any_graph_loads_as_the_kernel_loads_it(
     both = Both(tmp_path_factory.mktemp("graph"), files)
     assert both.skipped == {}
     assert names_in(both.module) == set(graph)
+
+
+def test_what_is_put_on_something_is_what_others_load_with_through_calls(tmp_path: Path) -> None:
+    files = {
+        "functions/a/area.py": "from functools import singledispatch\n\n\n@singledispatch\ndef area(s):\n    return 0\n",
+        "methods/a/area@int.py": "@area.register\ndef _(s: int):\n    return s\n",
+        "functions/f/f.py": "def f(n):\n    return area(n)\n",
+        "functions/g/g.py": "def g(n):\n    return f(n)\n",
+        "functions/b/b.py": "def b(key=g(2)):\n    return key\n",
+        "classes/k/K.py": "class K:\n    def m(self):\n        return 1\n",
+        "methods/k/K.m.py": "K.m = lambda self: 2",
+        "functions/q/q.py": "def q():\n    return K().m()\n",
+        "functions/c/c.py": "def c(key=q()):\n    return key\n",
+    }
+    module = imported(Layer(tmp_path, files))
+    assert (module.b(), module.c(), module.skipped) == (2, 2, {})
