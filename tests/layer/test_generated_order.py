@@ -310,7 +310,7 @@ def test_any_graph_loads_as_the_kernel_loads_it(
 
 def test_what_is_put_on_something_is_what_others_load_with_through_calls(tmp_path: Path) -> None:
     files = {
-        "functions/a/area.py": "from functools import singledispatch\n\n\n@singledispatch\ndef area(s):\n    return 0\n",
+        "functions/a/area.py": "import functools\n\n\n@functools.singledispatch\ndef area(s):\n    return 0\n",
         "methods/a/area@int.py": "@area.register\ndef _(s: int):\n    return s\n",
         "functions/f/f.py": "def f(n):\n    return area(n)\n",
         "functions/g/g.py": "def g(n):\n    return f(n)\n",
