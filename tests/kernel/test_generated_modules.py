@@ -1,0 +1,264 @@
+"""Modules of definitions, generated: what a kernel has of them is what the next has, and plain Python.
+
+One kernel gets hundreds of modules, as in a long life. Where a module fails there, the tests without a kernel, which
+take one at a time and shrink it, most often fail too and show the few lines that matter.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+
+from perdure.layer.generated import generated_files
+from perdure.layer.outcome import NotKept
+from tests.layer.cells import Cells
+
+from .driver import Kernel
+from .modules import Module, modules
+
+_MODULES = 200
+_PLAIN = getattr(sys, "_base_executable", sys.executable)  # not that of the environment the tests run in
+_NAME = re.compile(r"_?[mM]\d+_")
+
+
+def answers(names: list[str], samples: list[str], space: dict[str, Any]) -> dict[str, dict[str, str]]:
+    """What a Python says of `names`, and what `samples` are worth in it. Its source is run in every one of them."""
+    import inspect
+    import re
+
+    def finish(coroutine: Any) -> Any:
+        try:
+            while True:
+                coroutine.send(None)
+        except StopIteration as end:
+            return end.value
+
+    def signature(name: str) -> str:
+        try:
+            return str(inspect.signature(eval(name, space)))
+        except Exception as error:  # of a constant, of a class in C
+            return type(error).__name__
+
+    def value(sample: str) -> str:
+        try:
+            return repr(eval(sample, space, {"finish": finish}))
+        except Exception as error:
+            return f"{type(error).__name__} was raised: {error}"
+
+    said = {"signatures": {name: signature(name) for name in names}, "samples": {each: value(each) for each in samples}}
+    return {
+        kind: {key: re.sub(" at 0x[0-9a-f]+", "", text) for key, text in part.items()} for kind, part in said.items()
+    }
+
+
+_ANSWERS = inspect.getsource(answers)
+
+
+def _own_names(space: Iterable[str]) -> set[str]:
+    return {name for name in space if _NAME.match(name)}
+
+
+def _plain(layer: Path, samples: list[str]) -> dict[str, Any]:
+    """What a Python without perdure finds in the layer's folder."""
+    code = f"""
+import json, sys
+from typing import Any
+sys.path.insert(0, {str(layer.parent)!r})
+import {layer.name} as layer
+{_ANSWERS}
+said = answers([], json.load(sys.stdin), vars(layer))["samples"]
+assert "perdure" not in sys.modules
+json.dump({{"names": sorted(vars(layer)), "skipped": layer.__perdure__.skipped, "samples": said}}, sys.stdout)
+"""
+    done = subprocess.run([_PLAIN, "-I", "-c", code], input=json.dumps(samples), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def _differing(here: Mapping[str, object], there: Mapping[str, object]) -> dict[str, tuple[object, object]]:
+    return {
+        key: (here.get(key), there.get(key)) for key in here.keys() | there.keys() if here.get(key) != there.get(key)
+    }
+
+
+def _say_what_they_should(module: Module, texts: Mapping[str, str | None], samples: Mapping[str, str]) -> None:
+    """What is kept of `module`, whose names have these `texts`, is what is to be, and works."""
+    assert not [name for name in module.kept if texts[name] is None]
+    assert not [name for name in module.gone if texts[name] is not None]
+    for name, part in module.texts:
+        assert part in (texts[name] or ""), name
+    assert not [said for said in samples.values() if "was raised: " in said]
+
+
+# One at a time, without a kernel.
+
+
+class _Life:
+    """A kernel as test_cells has them, asked what it has of a module."""
+
+    def __init__(self, cells: Cells, module: Module) -> None:
+        names = [*module.kept, *module.gone]
+        said = answers([name for name in module.kept if "@" not in name], [*module.samples], cells.namespace)
+        self.signatures, self.samples = said["signatures"], said["samples"]
+        self.texts = {name: cells.layer.text(name) if name in cells.names else None for name in names}
+        self.kept = _own_names(cells.names)
+
+
+def _run(cells: Cells, module: Module) -> None:
+    """Run the cells of `module`; all that they define is kept."""
+    for cell in module.cells:
+        outcomes = cells.run(cell)
+        assert cells.error is None
+        assert not [outcome for outcome in outcomes if isinstance(outcome, NotKept)]
+
+
+def _is_well(cells: Cells, module: Module) -> None:
+    """What is kept of `module` is what is to be, and the next kernel and plain Python have it as it is here."""
+    before = _Life(cells, module)
+    _say_what_they_should(module, before.texts, before.samples)
+
+    again = cells.restarted()
+    assert again.layer.report.skipped == ()
+    after = _Life(again, module)
+    assert not _differing(before.texts, after.texts)
+    assert not _differing(before.signatures, after.signatures)
+    assert not _differing(before.samples, after.samples)
+    assert before.kept == after.kept
+
+    with tempfile.TemporaryDirectory() as folder:
+        layer = Path(folder) / "layer"
+        for path, data in {**generated_files("layer"), **cells.store.files()}.items():
+            (layer / path).parent.mkdir(parents=True, exist_ok=True)
+            (layer / path).write_bytes(data)
+        plain = _imported(layer)
+    assert plain.__perdure__.skipped == {}
+    assert _own_names(vars(plain)) == _own_names(again.namespace)
+    assert not _differing(before.samples, answers([], [*module.samples], vars(plain))["samples"])
+
+
+def _imported(layer: Path) -> Any:
+    """The package in the folder `layer`, loaded in this process."""
+    spec = importlib.util.spec_from_file_location("layer_of_a_module", layer / "__init__.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        del sys.modules[spec.name]
+    return module
+
+
+@pytest.mark.filterwarnings("ignore")  # what the cells say of themselves
+@settings(max_examples=150, deadline=None, suppress_health_check=[*HealthCheck])
+@given(modules())
+def test_a_module_is_kept(module: Module) -> None:
+    cells = Cells()
+    _run(cells, module)
+    _is_well(cells, module)
+
+
+@pytest.mark.filterwarnings("ignore")
+@settings(max_examples=50, deadline=None, suppress_health_check=[*HealthCheck])
+@given(modules())
+def test_a_module_that_is_run_again_after_a_restart_is_kept(module: Module) -> None:
+    first = Cells()
+    _run(first, module)
+    second = first.restarted()
+    _run(second, module)
+    _is_well(second, module)
+
+
+# All of them in one kernel.
+
+
+def _drawn(count: int) -> list[Module]:
+    """So many modules, the same in every run, each with names of its own."""
+    found: dict[Module, None] = {}
+
+    @settings(
+        max_examples=count * 2,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=[*HealthCheck],
+    )
+    @given(modules())
+    def collect(module: Module) -> None:
+        found[module] = None
+
+    collect()
+    assert len(found) >= count
+    return [module.numbered(number) for number, module in enumerate([*found][:count])]
+
+
+def _asked(kernel: Kernel, names: list[str], samples: list[str]) -> dict[str, dict[str, Any]]:
+    """What a kernel has of `names`: their signatures and texts, what it has besides, and what `samples` are worth."""
+    code = f"""%%scratch
+from typing import Any
+import json
+import perdure
+{_ANSWERS}
+def text(name):
+    try:
+        return perdure.definition_text(name)
+    except LookupError:
+        return None
+names, samples = json.loads({json.dumps([names, samples])!r})
+said = answers([name for name in names if "@" not in name], samples, globals())
+said["texts"] = {{name: text(name) for name in [*names, *(n for n in globals() if n not in names)]}}
+said["live"] = {{name: True for name in globals()}}
+print(json.dumps(said))
+"""
+    answer = kernel.run(code)
+    assert answer.status == "ok", answer.error
+    said: dict[str, dict[str, Any]] = json.loads(answer.stdout)
+    return said
+
+
+def test_hundreds_of_modules_in_one_kernel(kernel: Kernel) -> None:
+    drawn = _drawn(_MODULES)
+    for module in drawn:
+        for cell in module.cells:
+            answer = kernel.run(cell)
+            assert answer.status == "ok", f"{answer.error}\n{module}"
+            assert answer.perdure["not_kept"] == [], module
+    names = [name for module in drawn for name in (*module.kept, *module.gone)]
+    samples = [sample for module in drawn for sample in module.samples]
+    before = _asked(kernel, names, samples)
+    for module in drawn:
+        _say_what_they_should(module, before["texts"], {sample: before["samples"][sample] for sample in module.samples})
+    home = kernel.home
+    assert home.status() == ""
+    assert home.fsck() == ""
+
+    kernel.restart()
+    assert kernel.hello == []
+    after = _asked(kernel, names, samples)
+    for kind in ("signatures", "texts", "samples"):
+        before_of, after_of = (
+            {n: said[kind].get(n) for n in (samples if kind == "samples" else names)} for said in (before, after)
+        )
+        assert not _differing(before_of, after_of)
+    kept = {name for name, text in before["texts"].items() if text is not None and _NAME.match(name)}
+    assert {name for name, text in after["texts"].items() if text is not None and _NAME.match(name)} == kept
+    assert home.status() == ""
+
+    plain = _plain(home.layer, samples)
+    assert plain["skipped"] == {}
+    assert _own_names(plain["names"]) == _own_names(after["live"])
+    assert not _differing(before["samples"], plain["samples"])
