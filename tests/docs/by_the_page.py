@@ -276,10 +276,11 @@ def load_order(files: Mapping[str, Facts]) -> list[str]:
             inner = Reads()
             for node in bodies[givers[name]]:
                 match node:
-                    case ast.FunctionDef(body=body, decorator_list=decorators):
+                    case ast.FunctionDef(name=own, body=body, decorator_list=decorators):
                         inner.called(decorators)
                         for part in body:
                             inner.take(part)
+                        inner.load.discard(own)
                     case ast.ClassDef(bases=bases):  # no test has one that makes itself
                         inner.called(bases)
                     case ast.Assign(value=ast.Name() as other) | ast.AnnAssign(value=ast.Name() as other):
@@ -297,12 +298,12 @@ def load_order(files: Mapping[str, Facts]) -> list[str]:
     first |= {path: {givers[key] for key in facts.after if key in givers} for path, facts in files.items()}
     rules: tuple[dict[str, set[str]], ...] = ({}, {}, {})
     for path, facts in files.items():
-        load, added = reads[path].load, [] if facts.kind == "methods" else givers.keys()
-        rules[2][path] = first[path] | paths(load, path)
-        rules[1][path] = rules[2][path] | paths(run_by(reads[path].calls, set()), path)
-        rules[1][path] |= paths(
-            (name for name in added if name not in load and re.split("[.@]", name)[0] in load), path
-        )
+        read = reads[path].load | {*run_by(reads[path].calls, set())}
+        added = [name for name in givers if re.search("[.@]", name) and re.split("[.@]", name)[0] in read]
+        rules[2][path] = first[path] | paths(reads[path].load, path)
+        rules[1][path] = rules[2][path] | paths(read, path)
+        if not any(re.search("[.@]", name) for name in facts.names):
+            rules[1][path] |= paths(added, path)
         rules[0][path] = rules[1][path] | paths(reads[path].hints, path)
     order: list[str] = []
     for after in rules:
