@@ -18,7 +18,7 @@ from .compose import Composer
 from .definition import Kind
 from .given import is_output_name, owner_of, registered_for, registrations
 from .leaving import forgotten, leave
-from .outcome import NotKept, Outcome
+from .outcome import Forgotten, NotKept, Outcome, Returns
 from .purity import why_impure
 from .source import Statement
 from .tree import walk
@@ -41,7 +41,7 @@ def defined(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, view: V
     return own
 
 
-def unfit_for(node: ast.stmt, name: str, view: View) -> tuple[Outcome, ...]:
+def unfit_for(node: ast.stmt, name: str, view: View) -> tuple[Forgotten | Returns, ...]:
     """What was put on the kept definition `name` and cannot be on what `node` has made of it: that leaves the layer."""
     if name not in view.kept:
         return ()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import typing
-from collections.abc import Iterable
 from dataclasses import replace
 from types import BuiltinFunctionType, FunctionType, GenericAlias, MethodType, UnionType
 
@@ -46,21 +45,23 @@ def decide(statement: Statement, view: View, *, forced: bool = False) -> tuple[O
         outcomes = (*_decided(statement, view, forced), *_set_beside(statement.node, view))
     except RecursionError:
         return tuple(NotKept(name, "it is nested too deeply to be read") for name in bound_targets(statement.node)[:1])
-    kept = [name for outcome in outcomes if isinstance(outcome, Kept) for name in outcome.definition.gives]
-    lost = [outcome for name in kept for outcome in unfit_for(statement.node, name, view)]
-    outcomes = _beside_the_earlier(_without_words_on(lost, outcomes), statement, view)
-    return (*outcomes, *lost, *_changed_in_place(statement.node, view))
+    outcomes = tuple(each for outcome in outcomes for each in _with_losses(outcome, statement.node, view))
+    return (*_beside_the_earlier(outcomes, statement, view), *_changed_in_place(statement.node, view))
 
 
-def _without_words_on(lost: Iterable[Outcome], outcomes: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
-    """`outcomes` without warnings of what a restart makes of the `lost` ones, which it does not bring back."""
-    gone = tuple(f"{outcome.name} " for outcome in lost if isinstance(outcome, Forgotten))
-    return tuple(
-        replace(outcome, warnings=tuple(said for said in outcome.warnings if not said.startswith(gone)))
-        if isinstance(outcome, Kept) and gone
-        else outcome
-        for outcome in outcomes
-    )
+def _with_losses(outcome: Outcome, node: ast.stmt, view: View) -> tuple[Outcome, ...]:
+    """`outcome`, and what was put on the earlier definition and cannot be on the one that is to be kept."""
+    made = outcome.definition if isinstance(outcome, Kept) else None
+    lost = [] if made is None else [each for name in made.gives for each in unfit_for(node, name, view)]
+    if not isinstance(outcome, Kept) or made is None or not lost:
+        return (outcome,)
+    names = tuple(each.name for each in lost)
+    if made.text.startswith(f"{view.kept[made.key].text}\n"):
+        # `area = lru_cache(area)`: live, what is registered works on inside the wrapper.
+        return (NotKept(made.key, f"{', '.join(names)} could not be put on it after a restart"),)
+    # No word on what a restart makes of what it does not bring back.
+    told = tuple(said for said in outcome.warnings if not said.startswith(tuple(f"{name} " for name in names)))
+    return (replace(outcome, warnings=told), *lost)
 
 
 def _beside_the_earlier(outcomes: tuple[Outcome, ...], statement: Statement, view: View) -> tuple[Outcome, ...]:
@@ -240,6 +241,8 @@ def _is_function_alias(value: ast.expr, name: str, view: View) -> bool:
         made = assigned(defining_statement(origin.definition.text))  # None of a def or class
         if made is None or makes_function(made, live, view.namespace):
             return True
+        if dotted(made) not in (None, written):
+            return _is_function_alias(made, name, view)  # `h = g` after `g = f`
     if isinstance(origin, Imported | Ambient):
         return callable(live)
     return type(live) in _CALLABLES and isinstance(origin, InLayer)

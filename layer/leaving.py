@@ -25,12 +25,12 @@ def _made_others(view: View, name: str) -> bool:
     return known is not None and known.kind is Kind.VALUE and bool(view.dependents(name))
 
 
-def forgotten(view: View, names: Iterable[str], why: str) -> tuple[Outcome, ...]:
+def forgotten(view: View, names: Iterable[str], why: str) -> tuple[Forgotten | Returns, ...]:
     """The kept ones of `names` leave the layer, and with each what was put on it.
 
     What a cells folder gives under a name that was kept, or deleted (`why` is empty then), is back after a restart.
     """
-    outcomes: list[Outcome] = []
+    outcomes: list[Forgotten] = []
     names = tuple(names)
     gone = dict.fromkeys(name for name in names if name in view.kept)
     gone |= dict.fromkeys(part for name in gone for part in view.kept if owner_of(part) == name)

@@ -50,6 +50,18 @@ KEPT: dict[str, tuple[list[str], list[str]]] = {
             "forget area@int: nothing can be put on area now",
         ],
     ),
+    "generic function that is wrapped": (
+        [
+            "from functools import singledispatch, lru_cache\n@singledispatch\ndef area(s): return 0",
+            "@area.register\ndef _(s: int): return s",
+            "area = lru_cache(area)",
+        ],
+        [
+            "keep area",
+            "keep area@int",
+            "not area: area@int could not be put on it after a restart; the layer still has the earlier one",
+        ],
+    ),
     "class that is a function now": (
         ["class A: pass", "A.m = lambda self: 1", "def A(): pass"],
         [
@@ -215,8 +227,8 @@ KEPT: dict[str, tuple[list[str], list[str]]] = {
     "lambda for two names": (["f = g = lambda x: x"], ["keep f, g"]),
     "partial": (["from functools import partial", "def g(a, b): return a", "f = partial(g, 1)"], ["keep g", "keep f"]),
     "another name for a partial": (
-        ["from functools import partial", "def g(a, b): return a", "f = partial(g, 1)", "h = f"],
-        ["keep g", "keep f", "keep h"],
+        ["from functools import partial", "def g(a, b): return a", "f = partial(g, 1)", "h = f", "i = h"],
+        ["keep g", "keep f", "keep h", "keep i"],
     ),
     "lambda that becomes data": (
         ["f = lambda x: x", "f = 3", "def g(): pass", "h = g\nh = 4"],
