@@ -372,11 +372,12 @@ def _set_by(node: ast.stmt) -> Iterator[str]:
 
 
 @st.composite
-def modules(draw: st.DrawFn) -> Module:
-    """A module of up to four forms, and those that they need."""
+def modules(draw: st.DrawFn, last: str | None = None) -> Module:
+    """A module of up to four forms, the last one given or not, and those that they need."""
     writer = _Writer(draw, draw(st.booleans()))
-    for form in draw(st.lists(st.sampled_from([*FORMS]), min_size=1, max_size=4)):
+    for form in draw(st.lists(st.sampled_from([*FORMS]), max_size=3)):
         writer.add(form)
+    writer.add(last or draw(st.sampled_from([*FORMS])))
     cells: list[list[str]] = [[]]
     for statement in writer.statements:
         if cells[-1] and draw(st.sampled_from([False, False, False, True])):

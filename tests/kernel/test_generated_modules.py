@@ -26,9 +26,9 @@ from perdure.layer.outcome import NotKept
 from tests.layer.cells import Cells
 
 from .driver import Kernel
-from .modules import Module, modules
+from .modules import FORMS, Module, modules
 
-_MODULES = 200
+_EACH = 3  # modules with each form
 _SETTINGS = settings(derandomize=True, database=None, deadline=None, suppress_health_check=[*HealthCheck])
 _LAZY = "from __future__ import annotations"  # in force for all later cells
 _PLAIN = getattr(sys, "_base_executable", sys.executable)  # not that of the environment the tests run in
@@ -193,18 +193,22 @@ def test_a_module_that_is_run_again_after_a_restart_is_kept(module: Module) -> N
 # All of them in one kernel.
 
 
-def _drawn(count: int) -> list[Module]:
-    """So many modules, the same in every run, each with names of its own."""
+def _drawn() -> list[Module]:
+    """Some modules with each form, the same in every run, each with names of its own."""
+    found = dict.fromkeys(module for form in FORMS for module in _drawn_with(form))
+    return [module.numbered(number) for number, module in enumerate(found)]
+
+
+def _drawn_with(form: str) -> list[Module]:
     found: dict[Module, None] = {}
 
-    @settings(_SETTINGS, max_examples=count * 2, phases=[Phase.generate])
-    @given(modules())
+    @settings(_SETTINGS, max_examples=_EACH * 3, phases=[Phase.generate])
+    @given(modules(form))
     def collect(module: Module) -> None:
         found[module] = None
 
     collect()
-    assert len(found) >= count
-    return [module.numbered(number) for number, module in enumerate([*found][:count])]
+    return [*found][-_EACH:]  # the first ones are plain
 
 
 def _asked(kernel: Kernel, names: list[str], samples: list[str]) -> dict[str, dict[str, Any]]:
@@ -243,7 +247,8 @@ def _which(differing: Iterable[str], drawn: list[Module]) -> str:
 
 
 def test_hundreds_of_modules_in_one_kernel(kernel: Kernel) -> None:
-    drawn = _drawn(_MODULES)
+    drawn = _drawn()
+    assert len(drawn) >= 200
     for number, module in enumerate(drawn):
         if number == len(drawn) * 3 // 4:
             kernel.run(_LAZY)
