@@ -9,7 +9,7 @@ import __future__
 import ast
 import builtins
 from collections.abc import Iterator, Mapping, Sequence
-from types import CodeType, FunctionType, GetSetDescriptorType, MethodType, ModuleType
+from types import CodeType, FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
 from .source import Statement, bound_targets, deleted_names, dotted, unwarned
@@ -109,9 +109,10 @@ def _is_member(name: str, node: ast.stmt, code: CodeType, own: Mapping[str, obje
     if isinstance(node, _FUNCTIONS) and (method := _inner(code, name)):
         return any(_same_code(method, each) for each in _codes(own[there])) or (None if node.decorator_list else False)
     literal = _literal(node.value) if isinstance(node, ast.Assign | ast.AnnAssign) and node.value else _MISSING
-    if literal is _MISSING or type(literal) is not type(own[there]):
-        return True  # an Enum makes members of them
-    return equal(literal, own[there])
+    if literal is _MISSING or type(own[there]) is MemberDescriptorType:  # a slot of a dataclass
+        return True
+    # An Enum makes members of its literals.
+    return equal(literal, own[there]) or equal(literal, _attributes(own[there]).get("_value_", _MISSING))
 
 
 def compiled(block: Statement) -> CodeType | None:

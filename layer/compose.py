@@ -135,8 +135,13 @@ class Composer:
             needs=self._needs(reads, own),
             after=self._after(names),
             names=names if len(names) > 1 or given_by(statement.node) != names else (),
-            overrides=self._view.shipped[names[0]].digest if names[0] in self._view.shipped else "",
+            overrides=self._overrides(names[0]),
         )
+
+    def _overrides(self, name: str) -> str:
+        """The digest of the shipped definition that one of `name` replaces; none where it was there first."""
+        known, shipped = self._view.kept.get(name), self._view.shipped.get(name)
+        return "" if shipped is None or (known is not None and not known.overrides) else shipped.digest
 
     def _is_shipped(self, made: Definition, shipped: Definition) -> bool:
         """Whether `made` is what a cells folder gives, whose file may import more and otherwise."""
@@ -211,11 +216,14 @@ class Composer:
     def _after(self, names: tuple[str, ...]) -> tuple[Key, ...]:
         """What is to load first: what was made with that which the new one hides, a builtin or a class's method."""
         kept = self._view.kept
+        made = [other.key for name in names if owner_of(name) for other in made_from(name, kept.values())]
+        made += [Key(key) for name in names if "@" in name for key in kept if _may_overlap(name, key)]
         if names[0] in kept:
-            return tuple(key for key in kept[names[0]].after if key in kept)
-        made = [other.key for name in self._hidden(names) for other in self._view.dependents(name)]
-        made += [other.key for name in names if owner_of(name) for other in made_from(name, kept.values())]
-        return tuple(dict.fromkeys(made))
+            made += [key for key in kept[names[0]].after if key in kept]
+        else:
+            made += [other.key for name in self._hidden(names) for other in self._view.dependents(name)]
+        keys = dict.fromkeys(kept[key].key for key in made)
+        return tuple(key for key in keys if key not in names)
 
     def _hidden(self, names: tuple[str, ...]) -> list[str]:
         """Those of `names` by which a builtin is hidden that was to be seen until now."""
@@ -249,17 +257,26 @@ class Composer:
 
     def _made_with_the_earlier(self, made: Definition, but: str) -> Iterator[str]:
         """Warnings for kept definitions, `but` one, that hold on to what `made` replaces (DESIGN §3, `g = f`)."""
-        known = self._view.kept.get(made.key)
+        known = self._view.kept.get(made.key) or self._view.shipped.get(made.key)
         if known is None or known.text == made.text or _adds(known, made):
             return
         namespace = self._view.namespace
-        for other in self._view.dependents(made.key):
+        attribute = made_from(made.key, self._view.kept.values()) if owner_of(made.key) else ()
+        for other in attribute or self._view.dependents(made.key):
             if other.key == but:
                 continue
-            if other.text.partition("=")[2].strip() != made.key:
+            if attribute:
+                yield f"{other.key} was made with the earlier {made.key}; after a restart with that of the class"
+            elif other.text.partition("=")[2].strip() != made.key:
                 yield f"{other.key} was made with the earlier {made.key}; after a restart it is made with the new one"
             elif value_of(other.key, namespace) is not value_of(made.key, namespace):
                 yield f"{other.key} still is the earlier {made.key}; after a restart it is the new one"
+
+
+def _may_overlap(name: str, other: str) -> bool:
+    """Whether two registrations with one function may be for one type, as of several that one of them is for."""
+    generic, _, kind = name.partition("@")
+    return other.startswith(f"{generic}@") and any(mark in f"{kind} {other}" for mark in ("|", "Union[", "Optional["))
 
 
 def _looks_secret(name: str, found: str) -> NotKept:

@@ -24,7 +24,7 @@ from .scope import reads_of
 from .source import Statement, assigned, bound_targets, deleted_attributes, deleted_names, dotted
 from .stages import defining_statement
 from .tree import walk
-from .view import Ambient, Imported, InLayer, View, gives_again, is_literal
+from .view import MODULE_NAMES, Ambient, Imported, InLayer, View, gives_again, is_literal
 
 _FINAL = frozenset({"typing.Final", "typing_extensions.Final"})
 _TYPE_ALIAS = frozenset({"typing.TypeAlias", "typing_extensions.TypeAlias"})
@@ -109,7 +109,7 @@ def _decided(statement: Statement, view: View, forced: bool) -> tuple[Outcome, .
         case ast.Expr() as node if not bound_targets(node):
             return registered_with(statement, view, forced)
     names = bound_targets(statement.node)
-    if not names or any(is_output_name(name) or name not in view.namespace for name in names):
+    if not names or any(is_output_name(name) or name not in view.namespace or name in MODULE_NAMES for name in names):
         return ()
     return _assigned(statement, names, view, forced)
 

@@ -86,9 +86,10 @@ class Run:
         with layer.lock, interrupts_deferred():
             self._look()
             gone = forgotten(layer.view(self._kept), (name,), "")
-            if not gone and name in layer.skipped_names():
-                gone = (Forgotten(name),)
-            if not any(isinstance(outcome, Forgotten) for outcome in gone):
+            is_kept = any(isinstance(outcome, Forgotten) for outcome in gone)
+            if not is_kept and name in layer.skipped_names():
+                gone = (Forgotten(name), *gone)
+            elif not is_kept:
                 self._outcomes.append(NotKept(name, "the layer has nothing of that name to forget"))
             for outcome in gone:
                 if isinstance(outcome, Forgotten):

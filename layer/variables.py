@@ -20,7 +20,7 @@ from .scope import reads_of
 from .source import Source, Statement, assigned, bound_targets, parse
 from .stages import defining_statement
 from .tree import walk
-from .view import Origin, Plain, Variable, gives_again, is_literal
+from .view import Origin, Plain, Variable, equal, gives_again, is_literal
 
 
 class Variables:
@@ -122,7 +122,7 @@ def _assignment(values: Mapping[str, object]) -> str | None:
     """`name = …` as source that gives equal values; None where there is none."""
     try:
         written = [repr(value) for value in values.values()]
-        same = all(ast.literal_eval(text) == value for text, value in zip(written, values.values(), strict=True))
+        same = all(equal(ast.literal_eval(text), value) for text, value in zip(written, values.values(), strict=True))
     except Exception:  # a repr or __eq__ of the user's may do anything
         return None
     return f"{', '.join(values)} = {', '.join(written)}" if same else None

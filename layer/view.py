@@ -184,6 +184,10 @@ def _literal(node: ast.stmt) -> object:
         return MISSING
 
 
+def _is_plain(item: object) -> bool:
+    return type(item) in ATOMS or (type(item) is tuple and all(map(_is_plain, item)))
+
+
 def equal(one: object, other: object) -> bool:
     """Equality of built-in values, without running any `__eq__` of the user's."""
     if type(one) is not type(other):
@@ -195,7 +199,7 @@ def equal(one: object, other: object) -> bool:
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):
         return len(one) == len(other) and all(map(equal, one, other))
     if isinstance(one, set | frozenset) and isinstance(other, set | frozenset):
-        return len(one) == len(other) and all(type(item) in ATOMS for item in other) and one == other
+        return len(one) == len(other) and all(map(_is_plain, other)) and one == other
     if isinstance(one, float | complex):
         return repr(one) == repr(other)  # 0.0 is not -0.0
     return one == other

@@ -71,6 +71,15 @@ KEPT: dict[str, tuple[list[str], list[str]]] = {
             "forget A.m: nothing can be put on A now",
         ],
     ),
+    "another name for a method, and a new method": (
+        ["class V:\n def mul(self): return 1", "V.rmul = V.mul", "V.mul = lambda self: 2", "V.mul = lambda self: 3"],
+        [
+            "keep V",
+            "keep V.rmul",
+            "keep V.mul",
+            "keep V.mul; V.rmul was made with the earlier V.mul; after a restart with that of the class",
+        ],
+    ),
     "name of its own other name": (["def f(): pass", "g = f", "f = g"], ["keep f", "keep g"]),
     "circle": (
         ["def f(): pass", "g = f", "def f(x=g): pass"],
@@ -307,6 +316,43 @@ BACK = {
         ["def w(f): return lambda: f() + 1", "def f(): return 1", "f = w(f)", "f = w(f)  # again"],
         "f()",
         3,
+    ),
+    "another name for a method": (
+        ["class V:\n def mul(self): return 1", "V.rmul = V.mul", "V.mul = lambda self: 2"],
+        "(V().rmul(), V().mul())",
+        (1, 2),
+    ),
+    "registrations that overlap": (
+        [
+            "from functools import singledispatch\n@singledispatch\ndef area(s): return 0",
+            "@area.register\ndef _(s: int | float): return 1",
+            "@area.register\ndef _(s: int): return 2",
+        ],
+        "(area(3), area(1.5))",
+        (2, 1),
+    ),
+    "registrations that overlap, the one for several first": (
+        [
+            "from functools import singledispatch\n@singledispatch\ndef area(s): return 0",
+            "@area.register\ndef _(s: float | bool): return 1",
+            "@area.register\ndef _(s: bool): return 2",
+        ],
+        "(area(True), area(1.5))",
+        (2, 1),
+    ),
+    "registrations that overlap, the other way round": (
+        [
+            "from functools import singledispatch\n@singledispatch\ndef area(s): return 0",
+            "@area.register\ndef _(s: int): return 2",
+            "@area.register\ndef _(s: int | float): return 1",
+        ],
+        "(area(3), area(1.5))",
+        (1, 1),
+    ),
+    "classes of two branches that differ in a value": (
+        ["if True:\n class A:\n  pace = 1\nelse:\n class A:\n  pace = 'slow'"],
+        "A.pace",
+        1,
     ),
     "stage on a lambda, and what is made with it": (
         [

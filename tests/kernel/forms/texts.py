@@ -157,11 +157,11 @@ if sys.version_info >= (3, 12):
         class $Stack[T]:
             def __init__(self, *items: T): self.items = items
 
-            def last[K](self, key: K) -> T | K: return self.items[-1] if self.items else key
+            def top[K](self, key: K) -> T | K: return self.items[-1] if self.items else key
 
             def value(self, n): return n
         -> class $Stack
         -> hint $Stack[int]
-        -> sample $first([(3, $Id(4))]), $Stack(1, 2).last(0), $Pairs.__name__, $Stack.__type_params__
+        -> sample $first([(3, $Id(4))]), $Stack(1, 2).top(0), $Pairs.__name__, $Stack.__type_params__
         """,
     }
