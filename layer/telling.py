@@ -69,7 +69,8 @@ SAID = re.compile(
     re.VERBOSE,
 )
 PROSE = re.compile(
-    r"\b(?P<name>password|passwd|passphrase|passcode|pwd|pw|token|secret|api[ _-]?key)[ ]+is[ ]+[\"'`]?(?P<said>[^\s\"'`]{4,})",
+    r"\b(?P<name>password|passwd|passphrase|passcode|pwd|pw|token|secret|api[ _-]?key)[ ]+is[ ]+"
+    r"[\"'`]?(?P<said>[^\s\"'`]{4,})",
     re.IGNORECASE,
 )
 HEADER = re.compile(

@@ -33,6 +33,7 @@ class Variables:
         self.changed: set[str] = set()  # kept names whose value a statement changed in place
         self._namespace = namespace
         self._modules = modules
+        self._read_by: dict[str, set[str]] = {}  # name → variables whose setting reads it: run again, it gives another
         self._open: set[str] = set()  # those whose value may be another by any statement that mentions them
 
     def see(self, statement: Statement, names: frozenset[str]) -> frozenset[str]:
@@ -49,7 +50,9 @@ class Variables:
             names = (names - {"*"}) | given
         assignment = statement if assigned(node) is not None else None
         for name in names:
-            self.plain.pop(name, None)
+            before = self.plain.pop(name, None)
+            if before is None or not _is_as_before(before, statement, namespace.get(name)):
+                self._lose_settings_from(name, but=names)
             self.refused.pop(name, None)
             self.changed.discard(name)
             self._open.discard(name)
@@ -59,9 +62,18 @@ class Variables:
             # Of `if …: import x` and `else: x = None` the value tells which one ran.
             if not any(entry.binding == name and entry.gives(live, self._modules) for entry in imports):
                 self.plain[name] = Plain(assignment, id(live))
-                if assignment is not None and not is_literal(node) and not is_frozen(live):
-                    self._open.add(name)
+                if assignment is not None and not is_literal(node):
+                    for other in _inputs(node):
+                        self._read_by.setdefault(other, set()).add(name)
+                    if not is_frozen(live):
+                        self._open.add(name)
         return names
+
+    def _lose_settings_from(self, name: str, but: frozenset[str]) -> None:
+        """Let go of how variables were set by means of `name`, which is another now."""
+        for other in self._read_by.pop(name, set()) - but:
+            if other in self.plain:
+                self.plain[other] = replace(self.plain[other], statement=None)
 
     def mentioned(self, statement: Statement) -> list[str]:
         """The open ones whose name stands somewhere in the text of `statement`; may be asked without the lock."""
@@ -116,6 +128,21 @@ class Variables:
         for each in names:
             self.plain[each] = Plain(statement, id(namespace.get(each)))
         return statement
+
+
+def _inputs(node: ast.stmt) -> frozenset[str]:
+    """The names that an assignment reads; none where it is nested too deeply to be read, and so is no setting either."""
+    try:
+        return reads_of(node).load
+    except RecursionError:
+        return frozenset()
+
+
+def _is_as_before(before: Plain, statement: Statement, live: object) -> bool:
+    """Whether a name that was set `before` is the same now that `statement` set it again."""
+    if before.identity == id(live):
+        return True
+    return before.statement is not None and before.statement.text == statement.text and is_literal(statement.node)
 
 
 def _assignment(values: Mapping[str, object]) -> str | None:

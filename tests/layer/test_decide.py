@@ -116,6 +116,14 @@ ROWS: dict[str, tuple[list[str], list[str]]] = {
         ["base = object", "field = 1", "class A(base):\n x = field"],
         ["keep base", "keep A with field"],
     ),
+    "default whose own inputs are others now": (
+        ["a = 2", "b = a * 3", "def f(x=b): pass", "a = 2", "def g(x=b): pass", "a = 5", "def h(x=b): pass"],
+        ["keep f with a, b", "keep g", "not h: it needs b to load"],
+    ),
+    "default whose input is an import now": (
+        ["n = 2", "m = n * 3", "import json as n", "def f(x=m): pass"],
+        ["not f: it needs m to load"],
+    ),
     "lambda for a default": (["key = lambda x: -x", "def f(k=key): pass"], ["keep key", "keep f"]),
     "variable that cannot be kept": (
         ["app = iter('ab')", "@app.__class__\ndef home(): pass", "def about(x=app): pass"],
