@@ -81,12 +81,13 @@ def _beside_the_earlier(outcomes: tuple[Outcome, ...], statement: Statement, vie
 def _changed_in_place(node: ast.stmt, view: View) -> tuple[Outcome, ...]:
     """What is to say of kept values that `node` changed without setting them: `TABLE["b"] = 2`."""
     outcomes = []
-    for name in sorted(changed_in_place(node) & view.kept.keys() - {*bound_targets(node)}):
+    surely = changed_in_place(node)
+    for name in sorted((surely | view.called_on) & view.kept.keys() - {*bound_targets(node)}):
         origin = view.origin(name)
         is_value = isinstance(origin, InLayer) and origin.definition.kind is Kind.VALUE
         if isinstance(origin, InLayer) and is_value and not _is_type(view.namespace[name]):  # a class is put on
             setting = defining_statement(origin.definition.text)
-            if not (is_literal(setting) and gives_again(setting, view.namespace[name])):
+            if not gives_again(setting, view.namespace[name]) or (name in surely and not is_literal(setting)):
                 outcomes.append(
                     NotKept(name, "it was changed in place; the layer has it as it was set", forceable=True)
                 )

@@ -147,8 +147,10 @@ class Layer:
 
     # What follows is for a Run, which holds the lock while it asks.
 
-    def view(self, kept: Mapping[str, Definition], bound: Iterable[str] = ()) -> View:
-        """What a decision sees, on a statement that bound the names `bound`."""
+    def view(
+        self, kept: Mapping[str, Definition], bound: Iterable[str] = (), called: frozenset[str] = frozenset()
+    ) -> View:
+        """What a decision sees, on a statement that bound the names `bound` and called methods of those in `called`."""
         changed = frozenset(name for name in bound if name in kept and self.image.is_other(name))
         return View(
             self.image.namespace,
@@ -161,6 +163,7 @@ class Layer:
             origins=self.shipped.origins,
             lost=self.shipped.lost,
             functions=self.image.functions,
+            called_on=called,
             changed=changed,
         )
 

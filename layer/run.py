@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .attached import registering
-from .binding import bound_names, changed_in_place
+from .binding import bound_names, called_on, changed_in_place
 from .blocks import taken
 from .decide import decide
 from .definition import Definition
@@ -43,21 +43,25 @@ class Run:
         layer = self._layer
         names = frozenset({"*"}) if is_pylab(statement.node) else bound_names([statement.node])
         changed = changed_in_place(statement.node)
-        if not (names or changed or registering(statement.node) or layer.variables.mentioned(statement)):
+        # What is known to be changed is not said again for every `ROWS.append(1)`.
+        called = called_on(statement.node) & self._kept.keys() - layer.variables.changed
+        if not (names or changed or called or registering(statement.node) or layer.variables.mentioned(statement)):
             return  # most statements of most cells: they cost no more than this look
         with layer.lock, interrupts_deferred():
             fresh = frozenset(name for name in names if self._is_fresh(name))
-            names = layer.variables.see(statement, names)
+            names = layer.variables.see(statement, names, self._kept)
             before = len(self._outcomes)
             inside = taken(statement, layer.image.namespace, fresh.__contains__) or ()
             for each in inside:  # of an `if` or `try`: as if written plainly
-                layer.variables.see(each, bound_names([each.node]))
+                layer.variables.see(each, bound_names([each.node]), self._kept)
                 self._decide(each, forced, bound_names([each.node]))
-            self._decide(statement, forced, names - bound_names(each.node for each in inside))
+            rest = names - bound_names(each.node for each in inside)
+            self._decide(statement, forced, rest, called)
             layer.shipped.settle(names, self._outcomes[before:])
             for name in names:
                 layer.image.mark(name)
-            layer.variables.changed |= changed & self._kept.keys()
+            told = {outcome.name for outcome in self._outcomes[before:] if isinstance(outcome, NotKept)}
+            layer.variables.changed |= (changed | (called & told)) & self._kept.keys()
             layer.variables.touch(statement, self._kept)
 
     def keep(self, name: str) -> None:
@@ -156,13 +160,15 @@ class Run:
     def _kept(self) -> Mapping[str, Definition]:
         return self._ahead.by_name if self._ahead else self._layer.table.by_name
 
-    def _decide(self, statement: Statement, forced: bool, bound: Iterable[str] = ()) -> None:
+    def _decide(
+        self, statement: Statement, forced: bool, bound: Iterable[str] = (), called: frozenset[str] = frozenset()
+    ) -> None:
         layer = self._layer
-        outcomes = decide(statement, layer.view(self._kept, bound), forced=forced)
+        outcomes = decide(statement, layer.view(self._kept, bound, called), forced=forced)
         if any(isinstance(outcome, Kept | Unchanged | Forgotten) for outcome in outcomes):
             try:
                 if self._look(outcomes):
-                    outcomes = decide(statement, layer.view(self._kept, bound), forced=forced)
+                    outcomes = decide(statement, layer.view(self._kept, bound, called), forced=forced)
             except LayerError as fault:
                 outcomes = tuple(_failed(outcome, fault) for outcome in outcomes)
         for outcome in outcomes:

@@ -7,7 +7,7 @@ variable to load, and `%keep`, would otherwise bring back another. Reads the nam
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from types import ModuleType
 
@@ -36,7 +36,7 @@ class Variables:
         self._read_by: dict[str, set[str]] = {}  # name → variables whose setting reads it: run again, it gives another
         self._open: set[str] = set()  # those whose value may be another by any statement that mentions them
 
-    def see(self, statement: Statement, names: frozenset[str]) -> frozenset[str]:
+    def see(self, statement: Statement, names: frozenset[str], kept: Collection[str]) -> frozenset[str]:
         """Note what `statement`, which bound `names`, did beside defining: imports, and variables needed later.
 
         Gives back all that it bound: what a star import did is not in its text.
@@ -52,7 +52,7 @@ class Variables:
         for name in names:
             before = self.plain.pop(name, None)
             if before is None or not _is_as_before(before, statement, namespace.get(name)):
-                self._lose_settings_from(name, but=names)
+                self._lose_settings_from(name, names, kept)
             self.refused.pop(name, None)
             self.changed.discard(name)
             self._open.discard(name)
@@ -69,10 +69,10 @@ class Variables:
                         self._open.add(name)
         return names
 
-    def _lose_settings_from(self, name: str, but: frozenset[str]) -> None:
-        """Let go of how variables were set by means of `name`, which is another now."""
-        for other in self._read_by.pop(name, set()) - but:
-            if other in self.plain:
+    def _lose_settings_from(self, name: str, set_now: frozenset[str], kept: Collection[str]) -> None:
+        """Let go of how variables were set by means of `name`, which is another now; what is kept is as it was set."""
+        for other in self._read_by.pop(name, set()) - set_now:
+            if other in self.plain and other not in kept:
                 self.plain[other] = replace(self.plain[other], statement=None)
 
     def mentioned(self, statement: Statement) -> list[str]:
@@ -131,7 +131,7 @@ class Variables:
 
 
 def _inputs(node: ast.stmt) -> frozenset[str]:
-    """The names that an assignment reads; none where it is nested too deeply to be read, and so is no setting either."""
+    """The names that an assignment reads; none where it is nested too deeply to be read."""
     try:
         return reads_of(node).load
     except RecursionError:
