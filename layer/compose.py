@@ -69,6 +69,7 @@ class Composer:
         warnings = [said for new in (*pulled, made) for said in self._made_with_the_earlier(new, name)]
         warnings += [f"{other.key} is what {name} reads now" for other in newer]
         warnings += [f"{hidden} hides the builtin; del {hidden} brings it back" for hidden in self._hidden(names)]
+        warnings += [f"{each} is in the layer as others were made with it" for each in needs if each in self._view.kept]
         if shipped is not None and known is None:
             warnings.append(f"{name} replaces that of {self._view.origins.get(name, 'a cells folder')}")
         return Kept(made, pulled, needs, tuple(warnings))
@@ -117,7 +118,8 @@ class Composer:
             return NotKept(names[0], "it awaits as it loads, which no file can")
         if missing := self._missing(reads, own):
             return NotKept(names[0], f"it needs {', '.join(missing)} to load")
-        if circle := next((name for name in sorted(reads.load - own) if self._is_in_circle(name, names)), None):
+        kept = self._view.kept
+        if circle := next((name for name in sorted(reads.load - own) if in_circle(name, own, kept)), None):
             return NotKept(names[0], f"it needs {circle} to load, which itself needs {names[0]}")
         if (earlier := self._earlier(statement, names)) is not None:
             return self._staged(earlier, statement, reads, own)
@@ -153,11 +155,6 @@ class Composer:
         for line in definition.imports:
             for node in parse(line).body:
                 yield from entries_of(node, self._view.modules)
-
-    def _is_in_circle(self, name: str, names: tuple[str, ...]) -> bool:
-        """Whether `name` needs one of `names` to load: no order of the files could bring them back."""
-        kept = self._view.kept
-        return any(each in kept and in_circle(name, kept[each], kept) for each in names)
 
     def _earlier(self, statement: Statement, names: tuple[str, ...]) -> Definition | None:
         """The kept definition that `statement` is a stage of: it reads that as it loads, or adds to its overloads."""
@@ -197,7 +194,7 @@ class Composer:
         """The plain variables without which the definition cannot load; those that it can bring are pulled in."""
         names = reads.load | self._running.reads(reads) if reads.calls else reads.load
         found = (name for name in sorted(names - own) if isinstance(self._view.origin(name), Variable))
-        return [name for name in found if self._pull(name) is None]
+        return [*(name for name in found if self._pull(name) is None), *sorted(self._view.altered & names - own)]
 
     def _defining(self, name: str) -> ast.stmt | None:
         """The statement that defines `name`, for what it runs when a definition calls it in loading."""
@@ -266,7 +263,7 @@ class Composer:
             if other.key == but:
                 continue
             if attribute:
-                yield f"{other.key} was made with the earlier {made.key}; after a restart with that of the class"
+                yield f"{other.key} was made with the earlier {made.key}; after a restart it is made with another"
             elif other.text.partition("=")[2].strip() != made.key:
                 yield f"{other.key} was made with the earlier {made.key}; after a restart it is made with the new one"
             elif value_of(other.key, namespace) is not value_of(made.key, namespace):

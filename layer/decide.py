@@ -153,7 +153,7 @@ def _assigned(statement: Statement, names: tuple[str, ...], view: View, forced: 
     value = assigned(node)
     assert value is not None  # it has targets
     composer = Composer(view, forced)
-    if not forced and _has_only_names(node) and makes_function(value, view.namespace[name], view.namespace):
+    if not forced and _has_only_names(node) and _makes_functions(node, value, names, view):
         return _function(statement, value, names, view, composer)
     if forced or all(map(_is_constant_name, names)) or _is_annotated(node, _FINAL, view):
         if not _has_only_names(node):
@@ -165,7 +165,8 @@ def _assigned(statement: Statement, names: tuple[str, ...], view: View, forced: 
             ends = ((each, f"{_MADE_FROM_ITSELF}; %keep {each} keeps it as it is now") for each in names)
             left = tuple(outcome for each, end in ends for outcome in leave(view, (each,), end))
             return left or (NotKept(", ".join(names), _MADE_FROM_ITSELF, forceable=True),)
-        why = None if forced else why_impure(value, composer)
+        unpacks = isinstance(node, ast.Assign) and any(isinstance(t, ast.Tuple | ast.List) for t in node.targets)
+        why = None if forced else why_impure(value, composer, unpacks=unpacks)
         if why is None:
             return (composer.compose(statement, Kind.VALUE, names),)
         return (NotKept(", ".join(names), why, forceable=True), *leave(view, names, why))
@@ -183,6 +184,17 @@ def _assigned(statement: Statement, names: tuple[str, ...], view: View, forced: 
     if is_followed and not why_impure(value, composer):
         return (composer.compose(statement, Kind.VALUE, names),)  # kept by %keep, or for what is gone
     return leave(view, names)
+
+
+def _makes_functions(node: ast.stmt, value: ast.expr, names: tuple[str, ...], view: View) -> bool:
+    """Whether `node` sets each of its names to a function that it makes, as `f, g = lambda …, lambda …` does."""
+    live = view.namespace
+    match node:
+        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
+            return len(targets) == len(values) == len(names) and all(
+                makes_function(part, live[name], live) for part, name in zip(values, names, strict=True)
+            )
+    return makes_function(value, live[names[0]], live)
 
 
 def _function(

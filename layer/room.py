@@ -163,6 +163,7 @@ class Layer:
             origins=self.shipped.origins,
             lost=self.shipped.lost,
             functions=self.image.functions,
+            altered=self.variables.changed,
             called_on=called,
             changed=changed,
         )

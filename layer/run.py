@@ -83,6 +83,8 @@ class Run:
                 self._outcomes.append(statement)
                 return
             self._decide(statement, forced=True)
+            if name in self._kept:
+                layer.variables.changed.discard(name)  # it is written as it is now
 
     def forget(self, name: str) -> None:
         """Take `name` out of the layer and the namespace, as `%forget` asks; a file that was skipped goes too."""
@@ -145,9 +147,10 @@ class Run:
         return known is None or known.identity != id(layer.image.namespace.get(name))
 
     def _restored(self, edits: Iterable[Kept | Forgotten], ahead: Table) -> list[Definition]:
-        """What lost its stages by one of `edits` and got them again by others."""
-        keys = {edit.definition.key for edit in edits if isinstance(edit, Kept) and self._takes_stages_away(edit)}
+        """What was changed by one of `edits`, as by losing its stages, and is by others what it was."""
         before = self._layer.table.by_name
+        made = (edit.definition for edit in edits if isinstance(edit, Kept) and not edit.pulled)
+        keys = {each.key for each in made if each.key in before and before[each.key].text != each.text}
         return [before[key] for key in sorted(keys) if before[key] == ahead.by_name.get(key)]
 
     def _takes_stages_away(self, edit: Kept | Forgotten) -> bool:

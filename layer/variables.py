@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from types import ModuleType
 
-from .definition import Definition
+from .definition import Definition, Kind
 from .frozen import is_frozen
 from .given import owner_of
 from .imports import ImportRecord, entries_of
@@ -104,7 +104,7 @@ class Variables:
         refused = self.refused.get(name)
         if refused is not None and (owner_of(name) or not isinstance(refused.node, ast.Assign | ast.AnnAssign)):
             return refused
-        if name in kept and owner_of(name):
+        if name in kept and kept[name].kind is not Kind.VALUE:
             return None
         if name not in namespace:
             return NotKept(name, "there is no such name here")

@@ -86,6 +86,7 @@ class View:
     origins: Mapping[str, str] = field(default_factory=dict)  # the folders of `shipped`, by the same names
     lost: AbstractSet[str] = frozenset()  # the names of `shipped` that a cell has set otherwise since, or deleted
     functions: Collection[str] = ()  # the kept names that could be called before the statement decided on
+    altered: AbstractSet[str] = frozenset()  # the kept names whose values were changed in place since
     called_on: frozenset[str] = frozenset()  # the kept names of whose values the statement called methods
     changed: frozenset[str] = frozenset()  # the kept names that the statement decided on bound to another object
 

@@ -101,8 +101,10 @@ def segment(lines: list[str], node: ast.stmt) -> str:
 
 
 def told_by(body: list[ast.stmt]) -> tuple[str, ...]:
-    """The names that the last statement which gives any tells."""
-    return next((names for node in reversed(body) if (names := names_of(node))), ())
+    """The names that the last statement which gives any tells, and those of the functions and classes beside it."""
+    names = next((names for node in reversed(body) if (names := names_of(node))), ())
+    beside = (node for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef))
+    return tuple(dict.fromkeys([*names, *itertools.chain(*map(names_of, beside))]))
 
 
 def names_of(node: ast.stmt) -> tuple[str, ...]:
