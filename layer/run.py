@@ -61,7 +61,7 @@ class Run:
             for name in names:
                 layer.image.mark(name)
             told = {outcome.name for outcome in self._outcomes[before:] if isinstance(outcome, NotKept)}
-            layer.variables.changed |= (changed | (called & told)) & self._kept.keys()
+            layer.variables.changed |= (changed | called) & told & self._kept.keys()
             layer.variables.touch(statement, self._kept)
 
     def keep(self, name: str) -> None:
