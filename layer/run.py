@@ -90,7 +90,7 @@ class Run:
         """Take `name` out of the layer and the namespace, as `%forget` asks; a file that was skipped goes too."""
         layer = self._layer
         with layer.lock, interrupts_deferred():
-            self._look()
+            self._look((Forgotten(name),))
             gone = forgotten(layer.view(self._kept), (name,), "")
             is_kept = any(isinstance(outcome, Forgotten) for outcome in gone)
             if not is_kept and name in layer.skipped_names():
@@ -196,8 +196,11 @@ class Run:
         layer = self._layer
         moved = not self._looked and layer.has_moved()
         self._looked = True
-        made = [outcome.definition for outcome in outcomes if isinstance(outcome, Kept | Unchanged)]
-        if moved or any(map(layer.has_changed, made)):
+        names = [
+            name for outcome in outcomes if isinstance(outcome, Kept | Unchanged) for name in outcome.definition.gives
+        ]
+        names += [outcome.name for outcome in outcomes if isinstance(outcome, Forgotten)]
+        if moved or layer.has_changed(names):
             layer.reread()
             if self._ahead is not None:
                 self._ahead = layer.table.copy()
