@@ -69,7 +69,7 @@ def layer(workspace: Workspace, line: str) -> str:
         return str(workspace.place.path) if workspace.place is not None else workspace.summary()
     if words[0] == "trust":
         try:
-            return workspace.trust(*(path.rstrip() for path in words[1:]))
+            return workspace.trust(*(path.strip(" \"'") for path in words[1:]))
         except LayerError as error:
             return f"Not trusted: {error}"
     return f"%layer knows no {line!r}. {_LAYER_USAGE}"

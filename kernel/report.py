@@ -12,7 +12,6 @@ from .wire import VERSION, Notices
 
 _MOST = 4  # lines of a kind
 _SHOWN = 60  # characters of a value's text in a notice
-_SECRET = ("looks like a secret", "holds what looks like a secret")
 
 
 @dataclass(slots=True)
@@ -104,11 +103,12 @@ def _problem(outcome: Outcome, repeat: bool) -> str | None:
             return f"[layer: kept {', '.join(_kept_names([outcome]))}; needs {', '.join(needs)} (not kept)]"
         case Unchanged(definition, needs) if needs and repeat:
             return f"[layer: kept {', '.join(definition.gives)}; needs {', '.join(needs)} (not kept)]"
-        case NotKept(name, reason, forceable):
+        case NotKept(name, reason, forceable, is_secret):
             one = name.partition(",")[0]
-            if reason.startswith(_SECRET):
+            if is_secret:
                 what, *rest = reason.split("; ", 1)
-                told = "; ".join([f"{name} {what}", "not kept", *rest, f"%keep {one} commits it to git all the same"])
+                advice = [f"%keep {one} commits it to git all the same"] if forceable else []
+                told = "; ".join([f"{name} {what}", "not kept", *rest, *advice])
                 return f"[layer: {told}]"
             return f"[layer: {name} not kept; {reason}{f'; %keep {one} keeps it' if forceable else ''}]"
         case Forgotten(name, reason) if reason:

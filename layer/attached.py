@@ -22,14 +22,14 @@ from .outcome import Forgotten, NotKept, Outcome, Returns
 from .purity import why_impure
 from .source import Statement, dotted
 from .tree import walk
-from .view import MODULE_NAMES, Imported, InLayer, View, class_dict, value_of
+from .view import Imported, InLayer, View, class_dict, value_of
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def defined(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, view: View) -> tuple[str, ...]:
     """The names by which `node`, which has run, is to be kept."""
-    is_named = node.name in view.namespace and not is_output_name(node.name) and node.name not in MODULE_NAMES
+    is_named = node.name in view.namespace and not is_output_name(node.name)
     own = (node.name,) if is_named else ()
     if isinstance(node, ast.ClassDef):
         return own

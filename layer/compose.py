@@ -48,7 +48,7 @@ class Composer:
     def compose(self, statement: Statement, kind: Kind, names: tuple[str, ...]) -> Kept | Unchanged | NotKept:
         """The definition of `names` by `statement`, or why it cannot be kept."""
         name = names[0]
-        if why := self._refused(statement, name):
+        if why := self._refused(statement, name, forced=self._forced):
             return why
         made = self._make(statement, kind, names)
         if isinstance(made, NotKept):
@@ -94,13 +94,13 @@ class Composer:
         """Whether `name` holds a set."""
         return issubclass(type(self._view.namespace.get(name)), (set, frozenset))
 
-    def _refused(self, statement: Statement, name: str) -> NotKept | None:
+    def _refused(self, statement: Statement, name: str, *, forced: bool = False) -> NotKept | None:
         size = len(statement.text.encode("utf-8", "replace"))
         if size > LARGEST:
             return NotKept(name, f"it has {size:,} bytes and a definition at most {LARGEST:,}; move its data to a file")
         if not self._is_encodable(statement.text):
             return NotKept(name, "it has lone surrogates, which no UTF-8 file can hold; write them as escapes")
-        if not self._forced and (found := suspect(statement.text, statement.node)):
+        if not forced and (found := suspect(statement.text, statement.node)):
             return _looks_secret(name, found)
         return None
 
@@ -278,7 +278,7 @@ def _may_overlap(name: str, other: str) -> bool:
 
 def _looks_secret(name: str, found: str) -> NotKept:
     why = "looks like a secret" if found == name else f"holds what looks like a secret ({found})"
-    return NotKept(name, why, forceable=True)
+    return NotKept(name, why, forceable=True, is_secret=True)
 
 
 def _with_values(node: ast.stmt, pulled: Mapping[str, Definition]) -> ast.AST:

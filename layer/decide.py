@@ -18,13 +18,13 @@ from .definition import Kind
 from .given import is_output_name, kind_of, method_keys, owner_of
 from .known import TYPE_MAKERS
 from .leaving import PLAIN_NOW, forgotten, leave
-from .outcome import Forgotten, Hidden, Kept, NotKept, Outcome
+from .outcome import Forgotten, Hidden, Kept, NotKept, Outcome, Returns
 from .purity import import_path, why_impure
 from .scope import reads_of
 from .source import Statement, assigned, bound_targets, deleted_attributes, deleted_names, dotted
 from .stages import defining_statement
 from .tree import walk
-from .view import MODULE_NAMES, Ambient, Imported, InLayer, View, gives_again, is_literal
+from .view import RESERVED, Ambient, Imported, InLayer, View, gives_again, is_literal
 
 _FINAL = frozenset({"typing.Final", "typing_extensions.Final"})
 _TYPE_ALIAS = frozenset({"typing.TypeAlias", "typing_extensions.TypeAlias"})
@@ -97,6 +97,8 @@ def _changed_in_place(node: ast.stmt, view: View) -> tuple[Outcome, ...]:
 def _decided(statement: Statement, view: View, forced: bool) -> tuple[Outcome, ...]:
     match statement.node:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() as node:
+            if node.name in RESERVED:
+                return (NotKept(node.name, "that name is the kernel's own"),)
             names = defined(node, view)
             kind = Kind.METHOD if names and owner_of(names[0]) else kind_of(node)
             made = Composer(view, forced).compose(statement, kind, names) if names else None
@@ -110,7 +112,7 @@ def _decided(statement: Statement, view: View, forced: bool) -> tuple[Outcome, .
         case ast.Expr() as node if not bound_targets(node):
             return registered_with(statement, view, forced)
     names = bound_targets(statement.node)
-    if not names or any(is_output_name(name) or name not in view.namespace or name in MODULE_NAMES for name in names):
+    if not names or any(is_output_name(name) or name not in view.namespace or name in RESERVED for name in names):
         return ()
     return _assigned(statement, names, view, forced)
 
@@ -127,7 +129,10 @@ def _set_beside(node: ast.stmt, view: View) -> tuple[Outcome, ...]:
         own.add(node.target.id)
     outcomes: list[Outcome] = []
     for name in sorted(view.changed - own):
-        if name not in view.namespace:
+        if name not in view.kept:
+            if name in view.namespace and name in view.imports:  # an import over what a cells folder gives
+                outcomes.append(Returns(name, view.origins.get(name, "")))
+        elif name not in view.namespace:
             outcomes += leave(view, (name,), _DELETED)
         elif isinstance(view.origin(name), Imported):
             outcomes.append(Hidden(name, view.kept[name]))

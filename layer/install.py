@@ -17,7 +17,7 @@ from typing import TypeAlias
 from .binding import bound_names
 from .definition import Definition, Kind
 from .source import unwarned
-from .view import ATOMS, MISSING, class_dict, equal, value_of
+from .view import ATOMS, MISSING, RESERVED, class_dict, equal, value_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class Image:
         foreign = imports & self._live.keys()
         own = bound_names(tree.body) - imports
         # `A, B = 1, 2` after a new A; of what a hand wrote beside a definition, what another one gives.
-        foreign |= own if definition.names else own & self._live.keys()
+        foreign |= own if definition.names else own & (self._live.keys() | RESERVED)
         if definition.kind is Kind.METHOD:
             foreign |= {"_"}  # of `@f.register` over `def _`; the last value is the user's
         return foreign - {*definition.gives}

@@ -85,7 +85,7 @@ class Layer:
         for loaded in self.shipped.folders:
             self.record_skipped_of(loaded)
         for skipped in self.report.skipped:
-            self._events.record(EventName.FILE_SKIPPED, path=skipped.path, reason=skipped.reason)
+            self._events.record(EventName.FILE_SKIPPED, path=skipped.path, reason=skipped.reason_on_record)
 
     def record_skipped_of(self, loaded: LoadedFolder) -> None:
         """Put on the record what was left out of a cells folder.
@@ -95,7 +95,9 @@ class Layer:
         """
         for skipped in loaded.report.skipped:
             folder = str(loaded.path)
-            self._events.record(EventName.FILE_SKIPPED, folder=folder, path=skipped.path, reason=skipped.reason)
+            self._events.record(
+                EventName.FILE_SKIPPED, folder=folder, path=skipped.path, reason=skipped.reason_on_record
+            )
 
     def dirt(self) -> Dirt:
         """What `git status` lists in the layer's folder."""
@@ -155,7 +157,8 @@ class Layer:
         self, kept: Mapping[str, Definition], bound: Iterable[str] = (), called: frozenset[str] = frozenset()
     ) -> View:
         """What a decision sees, on a statement that bound the names `bound` and called methods of those in `called`."""
-        changed = frozenset(name for name in bound if name in kept and self.image.is_other(name))
+        there = self.shipped.definitions
+        changed = frozenset(n for n in bound if (n in kept or n in there) and self.image.is_other(n))
         return View(
             self.image.namespace,
             kept,
@@ -235,7 +238,7 @@ class Layer:
             for edit in edits:
                 for definition in definitions_of(edit):
                     self.image.install(definition, InPlace())
-                if isinstance(edit, Forgotten):
+                if isinstance(edit, Forgotten) and not self._is_shipped_live(edit.name):
                     if edit.asked:
                         self.image.remove(edit.name)
                     self.image.forget(edit.name)
@@ -250,6 +253,11 @@ class Layer:
             except StoreFault as fault:
                 return [f"kept, but not on record: {fault}"]
             return []
+
+    def _is_shipped_live(self, name: str) -> bool:
+        """Whether what is live under `name` is what a cells folder gives."""
+        shipped = self.shipped.definitions.get(name)
+        return shipped is not None and self.image.live.get(name) is shipped
 
     def _adopt(self, paths: Iterable[RelPath]) -> None:
         """Commit what a hand made of the files `paths`, which are about to be replaced: it would be in no commit."""

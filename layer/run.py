@@ -21,6 +21,7 @@ from .interrupts import interrupts_deferred
 from .leaving import forgotten
 from .outcome import Forgotten, Kept, NotKept, Outcome, Unchanged
 from .plan import Context, Table, apply, settled, with_rebound
+from .secret import suspect
 from .source import Statement
 from .view import InLayer
 
@@ -82,7 +83,9 @@ class Run:
             if isinstance(statement, NotKept):
                 self._outcomes.append(statement)
                 return
-            self._decide(statement, forced=True)
+            # A secret is kept only by who was told that it is one; the second time it is asked for, they were.
+            is_told = name in layer.variables.told_secret
+            self._decide(statement, forced=is_told or not suspect(statement.text, statement.node))
             if name in self._kept:
                 layer.variables.changed.discard(name)  # it is written as it is now
 
@@ -93,7 +96,7 @@ class Run:
             self._look((Forgotten(name),))
             gone = forgotten(layer.view(self._kept), (name,), "")
             is_kept = any(isinstance(outcome, Forgotten) for outcome in gone)
-            if not is_kept and name in layer.skipped_names():
+            if not is_kept and (name in layer.skipped_names() or (self._ahead or layer.table).giver(name)):
                 gone = (Forgotten(name), *gone)
             elif not is_kept:
                 self._outcomes.append(NotKept(name, "the layer has nothing of that name to forget"))
@@ -214,6 +217,8 @@ class Run:
             outcome = with_rebound(outcome, self._ahead or self._layer.table)
         self._outcomes.append(outcome)
         if isinstance(outcome, NotKept):
+            if outcome.is_secret:
+                self._layer.variables.told_secret.update(outcome.name.split(", "))
             for name in given_by(statement.node):
                 self._layer.variables.refused[name] = statement
         elif isinstance(outcome, Kept | Forgotten):

@@ -20,6 +20,8 @@ _NAMING = frozenset(
     | {ast.Tuple, ast.Call}
 )
 
+_MOST_PARTS = 40  # of a text that is written as a sum
+
 
 def suspect(text: str, node: ast.AST) -> str | None:
     """What in the definition `node` with source `text` looks like a secret, as a phrase; None if nothing does."""
@@ -45,11 +47,25 @@ def says_secret(text: str) -> bool:
 
 
 def _has_token_inside(text: str, node: ast.AST) -> bool:
-    """Whether there is a token in `text`, also one written in parts: `"sk-" "…"`."""
-    if not any(mark in text for mark in telling.MARKS):
+    """Whether there is a token in `text`, also one written in parts (`"sk-" "…"`, `"sk-" + "…"`) or with escapes."""
+    if not any(mark in text for mark in telling.MARKS) and "\\" not in text:
         return False
-    parts = (part.value for part in walk([node]) if isinstance(part, ast.Constant))
-    return has_token(text) or any(has_token(value) for value in parts if isinstance(value, str))
+    return has_token(text) or any(has_token(said) for part in walk([node]) if (said := _joined(part)))
+
+
+def _joined(node: ast.AST) -> str:
+    """The text that `node` is, a sum of texts being one; empty for any other."""
+    parts: list[str] = []
+    while len(parts) < _MOST_PARTS:
+        match node:
+            case ast.Constant(value=str(text)):
+                return "".join([text, *reversed(parts)])
+            case ast.BinOp(left=left, op=ast.Add(), right=ast.Constant(value=str(text))):
+                parts.append(text)
+                node = left
+            case _:
+                break
+    return ""
 
 
 def has_token(text: str) -> bool:

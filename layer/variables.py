@@ -30,6 +30,7 @@ class Variables:
         self.imports = ImportRecord()
         self.plain: dict[str, Plain] = {}
         self.refused: dict[str, Statement] = {}  # what `%keep` can force, by name
+        self.told_secret: set[str] = set()  # names of which it was said that they look like a secret
         self.changed: set[str] = set()  # kept names whose value a statement changed in place
         self._namespace = namespace
         self._modules = modules

@@ -21,6 +21,8 @@ _CLASS_DICT = type.__dict__["__dict__"].__get__  # past what a metaclass may say
 ATOMS = (int, bool, float, complex, str, bytes, type(None))
 MODULE_NAMES = frozenset("__name__ __doc__ __file__ __spec__ __loader__ __package__ __builtins__ __builtin__".split())
 """Names that any module has, one way or the other."""
+RESERVED = MODULE_NAMES | {"get_ipython"}
+"""Names that no definition can have: without them the shell, or Python itself, does not go on."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -502,3 +502,28 @@ def test_a_circle_through_what_left_is_told() -> None:
     kernel = Cells()
     kernel.run("def w(g): return lambda: g\ndef f(): pass\ng = f\ndel f")
     assert said(kernel.run("f = w(g)")) == ["not f: it needs g to load, which itself needs f"]
+
+
+def test_a_secret_that_a_definition_needs_is_not_kept_with_it_even_if_asked() -> None:
+    kernel = Cells()
+    kernel.run("password = 'hunter22'\ndef d(p=password): return p")
+    assert said(kernel.keep("d")) == ["not d: it needs password to load"]
+    assert not any("hunter22" in text for text in kernel.files.values())
+
+
+def test_a_secret_that_came_later_is_told_before_it_is_kept() -> None:
+    kernel = Cells()
+    kernel.run("DEPTHS = {'a': 1}\nDEPTHS['b'] = 'ghp_abcdefghijklmnopqrstuvwxyz0123456789'")
+    assert said(kernel.keep("DEPTHS")) == [
+        "not DEPTHS: holds what looks like a secret (a token); the layer still has the earlier one"
+    ]
+    assert said(kernel.keep("DEPTHS")) == ["keep DEPTHS"]
+
+
+@pytest.mark.parametrize(
+    "text", ["__builtins__: Final = {}", "def get_ipython(): return None", "__name__: Final = 'x'"]
+)
+def test_a_name_of_the_kernels_own_is_not_kept(text: str) -> None:
+    kernel = Cells()
+    kernel.run(f"from typing import Final\n{text}")
+    assert kernel.files == {}
