@@ -8,6 +8,7 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from .consequences import hidden_builtins, made_with_the_earlier, what_it_hides
 from .definition import Definition, Key, Kind
 from .dependents import in_circle, made_from, overtaken
 from .given import given_by, owner_of
@@ -29,7 +30,7 @@ from .stages import (
     with_part,
 )
 from .tree import walk
-from .view import Imported, InLayer, Nowhere, Variable, View, value_of
+from .view import Imported, InLayer, Nowhere, Variable, View
 
 LARGEST = 1 << 20  # bytes of one definition's text
 _FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -66,13 +67,9 @@ class Composer:
             if found := suspect(ast.unparse(whole), whole):
                 return _looks_secret(name, found)
         needs = self._variables(name for definition in (made, *pulled) for name in definition.needs)
-        warnings = [said for new in (*pulled, made) for said in self._made_with_the_earlier(new, name)]
+        warnings = [said for new in (*pulled, made) for said in made_with_the_earlier(new, name, self._view)]
         warnings += [f"{other.key} is what {name} reads now" for other in newer]
-        warnings += [f"{hidden} hides the builtin; del {hidden} brings it back" for hidden in self._hidden(names)]
-        warnings += [f"{each} is in the layer as others were made with it" for each in needs if each in self._view.kept]
-        if shipped is not None and known is None:
-            warnings.append(f"{name} replaces that of {self._view.origins.get(name, 'a cells folder')}")
-        return Kept(made, pulled, needs, tuple(warnings))
+        return Kept(made, pulled, needs, (*warnings, *what_it_hides(made, needs, self._view)))
 
     # What an expression may read, as purity asks.
 
@@ -218,13 +215,9 @@ class Composer:
         if names[0] in kept:
             made += [key for key in kept[names[0]].after if key in kept]
         else:
-            made += [other.key for name in self._hidden(names) for other in self._view.dependents(name)]
+            made += [other.key for name in hidden_builtins(names, self._view) for other in self._view.dependents(name)]
         keys = dict.fromkeys(kept[key].key for key in made)
         return tuple(key for key in keys if key not in names)
-
-    def _hidden(self, names: tuple[str, ...]) -> list[str]:
-        """Those of `names` by which a builtin is hidden that was to be seen until now."""
-        return [name for name in names if hasattr(builtins, name) and name not in self._view.kept]
 
     def _variables(self, names: Iterable[str]) -> tuple[str, ...]:
         return tuple(sorted({name for name in names if isinstance(self._view.origin(name), Variable)}))
@@ -251,23 +244,6 @@ class Composer:
             return None
         self._pulled[name] = made
         return made
-
-    def _made_with_the_earlier(self, made: Definition, but: str) -> Iterator[str]:
-        """Warnings for kept definitions, `but` one, that hold on to what `made` replaces (DESIGN §3, `g = f`)."""
-        known = self._view.kept.get(made.key) or self._view.shipped.get(made.key)
-        if known is None or known.text == made.text or _adds(known, made):
-            return
-        namespace = self._view.namespace
-        attribute = made_from(made.key, self._view.kept.values()) if owner_of(made.key) else ()
-        for other in attribute or self._view.dependents(made.key):
-            if other.key == but:
-                continue
-            if attribute:
-                yield f"{other.key} was made with the earlier {made.key}; after a restart it is made with another"
-            elif other.text.partition("=")[2].strip() != made.key:
-                yield f"{other.key} was made with the earlier {made.key}; after a restart it is made with the new one"
-            elif value_of(other.key, namespace) is not value_of(made.key, namespace):
-                yield f"{other.key} still is the earlier {made.key}; after a restart it is the new one"
 
 
 def _may_overlap(name: str, other: str) -> bool:
@@ -308,8 +284,3 @@ def _is_same(known: Definition, made: Definition) -> bool:
         # A need that went away stays in the header, harmlessly; a new one has to be written down.
         and set(made.needs) <= set(known.needs)
     )
-
-
-def _adds(known: Definition, made: Definition) -> bool:
-    """Whether `made` is `known` and a statement that changes what is there, as `K.register(int)` does."""
-    return made.text.startswith(known.text) and isinstance(parts_of(made.text)[-1].node, ast.Expr)
