@@ -7,7 +7,7 @@ variable to load, and `%keep`, would otherwise bring back another. Reads the nam
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import ModuleType
 
@@ -49,10 +49,7 @@ class Variables:
             names = (names - {"*"}) | given
         assignment = statement if assigned(node) is not None else None
         for name in names:
-            self.plain.pop(name, None)
-            self.refused.pop(name, None)
-            self.changed.discard(name)
-            self._open.discard(name)
+            self.let_go((name,))
             if name not in namespace:
                 continue
             live = namespace[name]
@@ -62,6 +59,14 @@ class Variables:
                 if assignment is not None and not is_literal(node) and not is_frozen(live):
                     self._open.add(name)
         return names
+
+    def let_go(self, names: Iterable[str]) -> None:
+        """`names` were set by a definition that was loaded: how a cell had set them is over."""
+        for name in names:
+            self.plain.pop(name, None)
+            self.refused.pop(name, None)
+            self.changed.discard(name)
+            self._open.discard(name)
 
     def mentioned(self, statement: Statement) -> list[str]:
         """The open ones whose name stands somewhere in the text of `statement`; may be asked without the lock."""
