@@ -34,7 +34,10 @@ def module_of(definitions: Sequence[Definition], docstring: str, stdlib: Collect
     public = sorted((n for n in names if n.isidentifier() and not n.startswith("_")), key=_member_rank)
     quoted = [f'"{name}"' for name in public]
     exported = _wrapped("__all__ = [", quoted, "]")
-    return "\n".join([f'"""{docstring}"""', "", *futures, *top, *exported, "", *_body(definitions, inline)]) + "\n"
+    return (
+        "\n".join([f'"""{docstring}"""', "", *futures, *top, *exported, "", *_body(definitions, inline)]).rstrip("\n")
+        + "\n"
+    )
 
 
 def in_ipython_only(definitions: Iterable[Definition]) -> tuple[str, ...]:

@@ -52,13 +52,13 @@ def given() -> dict[str, Definition]:
 def test_taken(cells: list[str], expected: list[str], given: dict[str, Definition]) -> None:
     found = [definition.key for definition in taken(cells, given)]
     assert sorted(found) == sorted(expected)
-    loaded = {name: number for number, name in enumerate(found)}
+    loaded = {str(name): number for number, name in enumerate(found)}
     for before, after in (("doubled", "area"), ("Circle", "Circle.grow")):
         assert before not in loaded or after not in loaded or loaded[before] < loaded[after]
 
 
 def test_the_order_is_that_of_loading(given: dict[str, Definition]) -> None:
-    made = {definition.key: definition for definition in given.values()}
+    made = {str(definition.key): definition for definition in given.values()}
     order = [definition.key for definition in in_load_order(made.values())]
     assert sorted(order) == sorted(made)
     assert order.index(made["doubled"].key) < order.index(made["area"].key)
