@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from perdure.layer.definition import Definition
-from perdure.layer.dependents import dependents
+from perdure.layer.dependents import callers, dependents
 from perdure.layer.errors import LayerError
 from perdure.layer.given import owner_of
 from perdure.layer.module import cell_of, in_ipython_only, module_of
@@ -98,6 +98,9 @@ def _told(done: Undone, layer: Layer) -> list[str]:
         if others:
             needs = "will not load without it" if name in done.gone else f"still has the other {name} until a restart"
             lines.append(f"{', '.join(others)} {needs}.")
+    for name in done.gone:
+        if others := [d.key for d in callers(name, layer.table.by_name.values())]:
+            lines.append(f"{', '.join(others)} will miss {name} when called.")
     if done.output.strip():
         lines.append(f"Loading printed:\n{done.output.rstrip()}")
     return lines

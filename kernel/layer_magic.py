@@ -1,54 +1,60 @@
 """`%layer`: its subcommands, each one entry of a table with its help, and what is completed behind them.
 
-What they say is made in layer_views.py and layer_changes.py. Knows no IPython.
+What they say is made in layer_views.py and layer_changes.py, which are imported when they are asked: no kernel's start
+waits for them. Knows no IPython.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from perdure.layer.errors import LayerError
 
-from . import layer_changes, layer_views
-from .shown import Shown
 from .workspace import Workspace
+
+if TYPE_CHECKING:
+    from .shown import Shown
 
 
 @dataclass(frozen=True, slots=True)
 class Subcommand:
-    """`%layer WORD …`; `run` is given what stands behind the word."""
+    """`%layer WORD …`, by the function WORD of `module`, given the workspace and what follows."""
 
     usage: str  # the word, then its arguments
     help: str
-    run: Callable[[Workspace, str], Shown]
+    module: str
     takes_name: bool = False  # whether a definition's name comes first
 
     @property
     def word(self) -> str:
         return self.usage.split()[0]
 
+    @property
+    def run(self) -> Callable[[Workspace, str], Shown]:
+        """The function."""
+        found: Callable[[Workspace, str], Shown] = getattr(import_module(f".{self.module}", __package__), self.word)
+        return found
 
-SUBCOMMANDS = {
-    each.word: each
-    for each in (
-        Subcommand(
-            "log [NAME] [-n N]", "the commits, newest first; of one definition", layer_views.log, takes_name=True
-        ),
-        Subcommand("show NAME", "its text, where it is, who made it and when", layer_views.show, takes_name=True),
-        Subcommand(
-            "diff NAME [REV]", "what changed since the version before, or since REV", layer_views.diff, takes_name=True
-        ),
-        Subcommand("undo [COMMIT]", "take the last commit back, or COMMIT, live too", layer_changes.undo),
-        Subcommand("uses NAME", "who needs it, and what it needs", layer_views.uses, takes_name=True),
-        Subcommand("used", "what the cells of this session took from the layer", layer_views.used),
-        Subcommand("bake", "write that as source into the next cell", layer_changes.bake),
-        Subcommand("skipped", "the files that were not loaded, why, and what mends them", layer_views.skipped),
-        Subcommand("export PATH [-f]", "write all as one tidy module; -f overwrites", layer_changes.export),
-        Subcommand("path", "the folder", layer_views.path),
-        Subcommand("trust [PATH]", "accept and load what is not trusted yet", layer_changes.trust),
-    )
-}
+
+_ALL = (
+    Subcommand("log [NAME] [-n N]", "the commits, newest first; of one definition", "layer_views", takes_name=True),
+    Subcommand("show NAME", "its text, where it is, who made it and when", "layer_views", takes_name=True),
+    Subcommand(
+        "diff NAME [REV]", "what changed since the version before, or since REV", "layer_views", takes_name=True
+    ),
+    Subcommand("undo [COMMIT]", "take the last commit back, or COMMIT, live too", "layer_changes"),
+    Subcommand("uses NAME", "who needs it, and what it needs", "layer_views", takes_name=True),
+    Subcommand("used", "what the cells of this session took from the layer", "layer_views"),
+    Subcommand("bake", "write that as source into the next cell", "layer_changes"),
+    Subcommand("skipped", "the files that were not loaded, why, and what mends them", "layer_views"),
+    Subcommand("export PATH [-f]", "write all as one tidy module; -f overwrites", "layer_changes"),
+    Subcommand("path", "the folder", "layer_views"),
+    Subcommand("trust [PATH]", "accept and load what is not trusted yet", "layer_changes"),
+)
+SUBCOMMANDS = {each.word: each for each in _ALL}
 
 
 def layer_help() -> str:
@@ -59,6 +65,9 @@ def layer_help() -> str:
 
 def layer(workspace: Workspace, line: str) -> Shown:
     """`%layer WORD …`, or without a word its summary."""
+    from . import layer_views
+    from .shown import Shown
+
     word, _, rest = line.strip().partition(" ")
     if not word:
         return layer_views.summary(workspace)
@@ -79,4 +88,6 @@ def completions(workspace: Workspace, before: str) -> Iterable[str]:
     subcommand = SUBCOMMANDS.get(words[0])
     if subcommand is None or not subcommand.takes_name or len(words) > 2:
         return ()
+    from . import layer_views
+
     return layer_views.names(workspace)

@@ -14,7 +14,10 @@ _Advice = Callable[[re.Match[str], str], str]
 _AGAIN = "edit the file and restart, or run the definition again in a cell"
 # Reasons as layer/boot.py words them → what helps, for the match and the first name of the file.
 _ADVICE: tuple[tuple[str, _Advice], ...] = (
-    (r"(\S+) is found nowhere here", lambda found, _: f"`%pip install {found[1]}` and restart"),
+    (
+        r"(\S+) is found nowhere here",
+        lambda found, _: f"`%pip install {found[1]}`, if that is the name of its package, and restart",
+    ),
     (r"(\S+) is no module of (\S+) here", lambda found, _: f"{found[2]} has another version now: {_AGAIN}"),
     (r"it needs \S+ to load, and (\S+) is skipped", lambda found, _: f"mend {found[1]} and restart"),
     (r"(?:it needs|it uses) (\S+?)(?: to load)?, which nothing", lambda found, _: f"define {found[1]} and restart"),

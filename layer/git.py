@@ -21,7 +21,6 @@ from .disk import Disk
 from .errors import LayerUnusable, UnknownCommit
 from .git_commit import WAIT, Commits
 from .git_files import definition_files, drop_empty_folders, unknown_files
-from .git_history import History
 from .git_index import index_of
 from .git_locks import TURN, turn
 from .git_recovery import Note, take_back
@@ -34,6 +33,8 @@ from .store import FALLBACK, Change, Changed, CommitId, Dirt, Identity, LogEntry
 if TYPE_CHECKING:
     from dulwich.objects import Commit, ObjectID
     from dulwich.repo import Repo
+
+    from .git_history import History
 
 __all__ = ["FALLBACK", "GitStore", "Identity", "git_identity"]
 
@@ -238,6 +239,8 @@ class GitStore:
     @contextmanager
     def _history(self, commit: CommitId | None = None) -> Iterator[History]:
         """The history, to be read within the block. UnknownCommit where `commit` is none."""
+        from .git_history import History
+
         with self._alone, told_as_fault(self._git):
             if commit is not None and _object_id(commit) not in self._repo().object_store:
                 raise UnknownCommit(commit, "is no commit of this layer")

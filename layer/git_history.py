@@ -14,9 +14,10 @@ from typing import Protocol
 
 from .definition import RelPath
 from .git_commit import names_of
-from .git_tree import FOLDER, Path, Read, differing, differs_at, find, tree_of
+from .git_tree import FOLDER, Entry, Path, Read, differing, differs_at, find, tree_of
 from .store import Changed, CommitId, Identity, LogEntry, Message, found_in
 
+_SUBMODULE = 0o160000  # its commit is an object of another repository
 _TREES = 1024  # kept while a history is walked: most trees of a commit are its parent's too
 
 
@@ -56,16 +57,16 @@ class History:
         """See `Store.changed`."""
         parents = _parents(self._read(commit))
         before, after = tree_of(parents[0] if parents else None, self._read), tree_of(commit, self._read)
-        found = differing(before, after, self._read)
-        return {
-            RelPath(os.fsdecode(path)): Changed(*(self._read(entry.id) if entry else None for entry in pair))
-            for path, *pair in sorted(found, key=lambda each: each[0])
-        }
+        found = sorted(differing(before, after, self._read), key=lambda each: each[0])
+        changed = {RelPath(os.fsdecode(path)): Changed(*map(self._data, pair)) for path, *pair in found}
+        return {path: each for path, each in changed.items() if each != Changed(None, None)}
 
     def show(self, commit: CommitId, path: RelPath) -> bytes | None:
         """See `Store.show`."""
-        entry = find(tree_of(commit, self._read), names_of(path), self._read)
-        return self._read(entry.id) if entry is not None and entry.mode != FOLDER else None
+        return self._data(find(tree_of(commit, self._read), names_of(path), self._read))
+
+    def _data(self, entry: Entry | None) -> bytes | None:
+        return self._read(entry.id) if entry is not None and entry.mode not in (FOLDER, _SUBMODULE) else None
 
     def _entries(self) -> Iterator[LogEntry]:
         return map(_log_entry, self._walk())

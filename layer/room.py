@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, MutableMapping, Seque
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from .boot import Boot, BootReport
 from .definition import Definition, Key, RelPath
@@ -19,14 +20,16 @@ from .events import EventLog, EventName
 from .install import InPlace
 from .interrupts import interrupts_deferred
 from .outcome import Forgotten, Kept
-from .past import Past
 from .plan import Context, Entry, Table, apply, definitions_of, step
 from .reread import reread as read_again
 from .run import Run
 from .shipped import LoadedFolder, Location, Shipped
 from .store import CommitId, Dirt, LogEntry, Remove, Store, Write
-from .undo import NotUndone, Undone, undo
 from .view import Variable, View
+
+if TYPE_CHECKING:
+    from .past import Past
+    from .undo import NotUndone, Undone
 
 __all__ = ["Layer", "Location"]
 
@@ -157,6 +160,8 @@ class Layer:
 
     def past(self, name: str) -> Past:
         """The history of the definition `name`, whether or not there is one now."""
+        from .past import Past
+
         entry = self.table.giver(name)
         return Past(self._store, name, entry.path if entry else None)
 
@@ -174,6 +179,8 @@ class Layer:
         Raises:
             LayerError: there is no such commit, or none could be made; nothing was done.
         """
+        from .undo import undo
+
         with self.lock:
             return undo(self, self._store, self._modules, self._events, name, context)
 

@@ -39,6 +39,8 @@ class PerdureMagics(Magics):
         else:
             print(answer.text)
         if answer.next_cell is not None:
+            if cell is not None and cell.kind is RequestKind.AGENT:
+                print(f"\n{answer.next_cell}")  # an agent has no next cell to look into
             self._shell.set_next_input(answer.next_cell)
 
     layer.__doc__ = f"Tell of the layer, or change it; without a word, a summary.\n\n{layer_magic.layer_help()}"

@@ -285,7 +285,7 @@ def test_skipped(layer: Home, new_kernel: StartKernel) -> None:
         f"  {layer.layer}/functions/b/bad.py:1",
         "  edit the file and restart, or run the definition again in a cell; %forget bad drops it",
     ]
-    assert "`%pip install no_such_module` and restart; %forget missing drops it" in told[1]
+    assert "`%pip install no_such_module`, if that is the name of its package, and restart; %forget missing" in told[1]
     assert "define nothing_like_this and restart" in told[2]
     assert f"{layer.layer}/values/r/RAISED.py:1" in told[3]
     assert "skipped: it raised ZeroDivisionError" in kernel.run("%layer show RAISED").stdout
@@ -339,6 +339,12 @@ def shared_without_layer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[K
 def test_no_layer_and_a_name(shared_without_layer: Kernel) -> None:
     assert said(shared_without_layer, "%layer show x") == ["Nothing is kept under x; %cells lists what is."]
     assert said(shared_without_layer, "%layer used") == ["The cells of this session took nothing from the layer."]
+
+
+def test_what_layer_tells_is_imported_when_it_is_asked(kernel: Kernel) -> None:
+    look = "import sys\nsorted(name for name in sys.modules if name.startswith('perdure.') and name.split('.')[-1] in"
+    asked = f"{look} ('layer_views', 'layer_changes', 'shown', 'past', 'undo', 'module', 'git_history'))"
+    assert kernel.run(asked).value == "[]"
 
 
 def test_rich_is_imported_when_a_table_is_shown(kernel: Kernel) -> None:
