@@ -75,7 +75,7 @@ class History:
         read = lru_cache(_TREES)(self._read)
         for entry in entries:
             tree, *parents = (tree_of(commit, read) for commit in (entry.id, *(entry.parents or [None])))
-            if any(all(differs_at(tree, parent, path, read) for parent in parents) for path in paths):
+            if all(any(differs_at(tree, parent, path, read) for path in paths) for parent in parents):
                 yield entry
 
 
