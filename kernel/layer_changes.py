@@ -10,7 +10,6 @@ from pathlib import Path
 from perdure.layer.definition import Definition
 from perdure.layer.dependents import callers, dependents
 from perdure.layer.errors import LayerError
-from perdure.layer.given import owner_of
 from perdure.layer.module import cell_of, in_ipython_only, module_of
 from perdure.layer.past import SHORT
 from perdure.layer.place import Mode
@@ -94,7 +93,7 @@ def _told(done: Undone, layer: Layer) -> list[str]:
     lines += [f"{each.path} does not load: {each.reason}." for each in done.failed]
     for name in (*done.loaded, *done.gone):
         made = dependents(name, layer.table.by_name.values())
-        others = [d.key for d in made if d.key not in done.loaded and owner_of(d.key) != name]
+        others = [d.key for d in made if d.key not in done.loaded]
         if others:
             needs = "will not load without it" if name in done.gone else f"still has the other {name} until a restart"
             lines.append(f"{', '.join(others)} {needs}.")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from .boot import Boot, Skipped
 from .definition import RelPath
@@ -60,18 +60,18 @@ def undo(
     if len(entry.parents) != 1:
         what = "is a merge; `git revert -m 1` in the folder takes it back" if entry.parents else "made the layer"
         return NotUndone(f"{said} {what}")
-    changed = store.changed(entry.id)
-    if why := _in_the_way(changed, store):
+    changed = {path: each for path, each in store.changed(entry.id).items() if _stands(path, each, store)}
+    if not changed:
+        return NotUndone(f"{said} is taken back already")
+    changed |= _without_their_owner(_gone(changed), changed, layer, store)
+    if why := _in_the_way(changed, store) or _elsewhere(changed, layer):
         return NotUndone(f"{said}: {why}")
     changes = [_reverse(path, each) for path, each in changed.items()]
     commit = store.commit(changes, _message(entry, context))
     if commit is None:
         return NotUndone(f"{said} is taken back already")
-    paths = [path for path in changed if holds_definition(path)]
-    files = {path: before for path in paths if (before := changed[path].before) is not None}
-    back = _names(files)
-    there = _names({path: after for path in paths if (after := changed[path].after) is not None})
-    gone = tuple(given for given in there if given not in back)
+    files = _definitions(changed, "before")
+    back, gone = _names(files), _gone(changed)
     _take_away(layer, gone)
     layer.variables.let_go(back)
     boot = Boot(
@@ -98,6 +98,42 @@ def undo(
         tuple(given for given in gone if given in layer.shipped.given),
         report.output,
     )
+
+
+def _definitions(changed: Mapping[RelPath, Changed], side: Literal["before", "after"]) -> dict[RelPath, bytes]:
+    """The definition files among `changed`, as they were then."""
+    found: dict[RelPath, bytes | None] = {p: getattr(c, side) for p, c in changed.items() if holds_definition(p)}
+    return {path: data for path, data in found.items() if data is not None}
+
+
+def _gone(changed: Mapping[RelPath, Changed]) -> tuple[str, ...]:
+    """The names that `changed` brought."""
+    back = _names(_definitions(changed, "before"))
+    return tuple(name for name in _names(_definitions(changed, "after")) if name not in back)
+
+
+def _without_their_owner(
+    gone: Iterable[str], changed: Mapping[RelPath, Changed], layer: Layer, store: Store
+) -> dict[RelPath, Changed]:
+    """What was put on one of `gone` by other commits: it goes too, as by `del`."""
+    owners, head = set(gone), store.head()
+    entries = (e for e in layer.table.entries.values() if owner_of(e.definition.key) in owners)
+    return {e.path: Changed(None, store.show(head, e.path)) for e in entries if head and e.path not in changed}
+
+
+def _stands(path: RelPath, changed: Changed, store: Store) -> bool:
+    """Whether the file is not as it was before the change already."""
+    head = store.head()
+    return head is None or store.show(head, path) != changed.before or store.file(path) != changed.before
+
+
+def _elsewhere(changed: Mapping[RelPath, Changed], layer: Layer) -> str | None:
+    """Which file gives a name now that would be in another one again, as a clause; None where there is none."""
+    for name in _names(_definitions(changed, "before")):
+        entry = layer.table.giver(name)
+        if entry is not None and entry.path not in changed:
+            return f"{name} is in {entry.path} now; take back what made that first"
+    return None
 
 
 def _in_the_way(changed: Mapping[RelPath, Changed], store: Store) -> str | None:

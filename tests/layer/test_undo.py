@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from perdure.layer.definition import RelPath
 from perdure.layer.errors import UnknownCommit
@@ -109,6 +111,15 @@ def test_a_class_keeps_what_was_put_on_it(cells: Cells) -> None:
     assert cells.namespace["Circle"]().grow() == 2
 
 
+def test_with_a_class_goes_what_was_put_on_it_since(cells: Cells) -> None:
+    cells.run("class Circle:\n    r = 1")
+    cells.run("Circle.grow = lambda self: self.r + 1")
+    assert undone(cells, "HEAD~1").gone == ("Circle", "Circle.grow")
+    assert cells.names == set()
+    assert undone(cells).loaded == ("Circle", "Circle.grow")
+    assert cells.namespace["Circle"]().grow() == 2
+
+
 def test_a_method_is_taken_off(cells: Cells) -> None:
     cells.run("class Circle:\n    r = 1")
     cells.run("Circle.grow = lambda self: self.r + 1")
@@ -141,6 +152,23 @@ def test_what_is_back_already_is_no_commit(cells: Cells) -> None:
     first = cells.store.log(1)[0].id
     cells.run("del area")
     assert refused(cells, first) == "keep area is taken back already"
+
+
+def test_a_name_that_is_in_another_file_now_is_left(cells: Cells) -> None:
+    cells.run("def area(r): return 1")
+    cells.run("del area")
+    gone = cells.store.log(1)[0].id
+    cells.run("class area: pass")
+    assert refused(cells, gone) == ("forgot area: area is in classes/a/area.py now; take back what made that first")
+
+
+def test_what_another_file_gives_now_stays(cells: Cells) -> None:
+    cells.run("def area(r): return 1\nRATE = 1")
+    both = cells.store.log(1)[0].id
+    cells.run("class area: pass")
+    assert undone(cells, both).gone == ("RATE",)
+    assert isinstance(cells.namespace["area"], type)
+    assert cells.names == {"area"}
 
 
 def test_a_hand_edit_is_left(cells: Cells) -> None:
@@ -185,3 +213,73 @@ def test_what_others_committed_meanwhile_can_be_undone(cells: Cells) -> None:
     other.run("def area(): return 1")
     assert undone(cells).gone == ("area",)
     assert cells.store.files() == {}
+
+
+TEXTS = {
+    "one": "def one(): return {n}",
+    "one ": "class one(tuple): m = {n}",
+    "RATE": "RATE = {n}",
+    "two": "def two(x=RATE): return one(), x, {n}",
+    "Shape": "class Shape:\n    side = {n}",
+    "Shape.grow": "Shape.grow = lambda self: (self.side, one(), {n})",
+}
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("run"), st.sampled_from(sorted(TEXTS)), st.integers(0, 2)),
+        st.tuples(st.just("del"), st.sampled_from(["one", "RATE", "two", "Shape"]), st.just(0)),
+        st.tuples(st.just("undo"), st.just("HEAD"), st.integers(0, 3)),
+    ),
+    max_size=14,
+)
+
+
+def state(cells: Cells) -> dict[str, object]:
+    """What each kept name gives, as far as what it was made with does not matter."""
+    space = cells.namespace
+    found: dict[str, object] = {}
+    for name in cells.names:
+        try:
+            match name:
+                case "RATE":
+                    found[name] = space["RATE"]
+                case "one":
+                    found[name] = space["one"]()
+                case "two":
+                    found[name] = (space["two"]()[0], space["two"]()[2])
+                case "Shape":
+                    found[name] = space["Shape"].side
+                case "Shape.grow":
+                    found[name] = space["Shape"]().grow()
+        except (NameError, AttributeError) as error:  # a class that was run again is without its methods
+            found[name] = str(error)
+    return found
+
+
+@settings(max_examples=150, deadline=None)
+@given(steps=STEPS)
+def test_what_is_live_after_an_undo_is_what_a_restart_gives(steps: list[tuple[str, str, int]]) -> None:
+    cells = Cells(MemoryStore({RelPath(".gitignore"): b""}))
+    cells.boot()
+    for step, name, number in steps:
+        match step:
+            case "run":
+                cells.run(TEXTS[name].format(n=number))
+            case "del":
+                cells.run(f"del {name}")
+            case _:
+                if len(cells.store.log()) <= number + 1:
+                    continue
+                before = cells.files
+                done = cells.layer.undo(f"HEAD~{number}", CONTEXT)
+                if isinstance(done, NotUndone):
+                    assert cells.files == before
+                    continue
+                again = cells.restarted()
+                # A restart skips what calls a definition that is gone; a kernel that has it live keeps it.
+                there = state(again)
+                assert {name: state(cells)[name] for name in done.loaded if name in there} == {
+                    name: there[name] for name in done.loaded if name in there
+                }
+                assert not {*done.gone} & (cells.names | again.names)
+                assert not {name.partition(".")[0] for name in done.gone if "." not in name} & cells.namespace.keys()
+                assert not done.failed or cells.names - again.names
