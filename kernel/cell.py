@@ -18,6 +18,7 @@ from perdure.layer.run import Run
 from perdure.layer.source import Statement, bound_targets
 
 from .report import Report
+from .wire import RequestKind
 
 _log = logging.getLogger(__name__)
 
@@ -25,8 +26,19 @@ _log = logging.getLogger(__name__)
 class Cell:
     """One execution of one cell."""
 
-    def __init__(self, run: Run | None, context: Context, told: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        run: Run | None,
+        context: Context,
+        told: tuple[str, ...] = (),
+        *,
+        kind: RequestKind = RequestKind.AGENT,
+        ran: Callable[[str], None] | None = None,
+    ) -> None:
+        """`ran` is told the text of each sequence of statements; None where nobody wrote it."""
+        self.kind = kind
         self._run = run
+        self._ran = ran
         self._context = context
         self._depth = 0
         self._scratch = 0
@@ -39,6 +51,11 @@ class Cell:
             self._scratch += 1
         if self._depth == 1:
             self.report.forms = forms
+
+    def runs(self, text: str) -> None:
+        """`text`, as IPython has transformed it, is run: the cell's own or that of a cell or body inside it."""
+        if self._ran is not None:
+            self._ran(text)
 
     def leave(self) -> None:
         """The sequence that was entered last has ended."""
@@ -64,6 +81,11 @@ class Cell:
     def keeps(self) -> bool:
         """Whether anything of this cell is kept."""
         return self._run is not None and not self._scratch
+
+    def settled(self) -> Context:
+        """Commit what waits; gives where a commit that follows comes from."""
+        self._flush()
+        return self._context
 
     def keep(self, name: str) -> None:
         """`%keep name`; what comes of it is told in any kind of request, since it was asked for."""

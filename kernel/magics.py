@@ -1,11 +1,10 @@
-"""What the magics say, as text and without IPython; `upstream/magics.py` hangs them into the shell."""
+"""What the magics but `%layer` say, as text and without IPython; `upstream/magics.py` hangs them into the shell."""
 
 from __future__ import annotations
 
 import re
 
 from perdure.layer.definition import Kind
-from perdure.layer.errors import LayerError
 
 from .cell import Cell
 from .workspace import Workspace
@@ -13,10 +12,6 @@ from .workspace import Workspace
 # Names stand apart by spaces or commas; in brackets, as of `area@dict[str, int]`, both belong to the name.
 _NAMES = re.compile(r"(?:\[[^\]]*\]+|[^\s,\[])+")
 _SCRATCH = re.compile(r"\s*%%scratch\b")
-_LAYER_USAGE = (
-    "%layer path tells the folder, %layer trust accepts and loads one that is not trusted, "
-    "%layer trust PATH that one alone."
-)
 
 
 def is_scratch(cell: str) -> bool:
@@ -58,21 +53,6 @@ def cells(workspace: Workspace) -> str:
         if item.lazy is not None
     ]
     return "\n".join(lines)
-
-
-def layer(workspace: Workspace, line: str) -> str:
-    """`%layer [path | trust [PATH]]`."""
-    words = line.split(maxsplit=1)
-    if words == []:
-        return f"{workspace.summary()}\n{_LAYER_USAGE}"
-    if words == ["path"]:
-        return str(workspace.place.path) if workspace.place is not None else workspace.summary()
-    if words[0] == "trust":
-        try:
-            return workspace.trust(*(path.strip(" \"'") for path in words[1:]))
-        except LayerError as error:
-            return f"Not trusted: {error}"
-    return f"%layer knows no {line!r}. {_LAYER_USAGE}"
 
 
 def keep(workspace: Workspace, line: str) -> str | None:

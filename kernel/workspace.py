@@ -5,6 +5,7 @@ Owns how a kernel comes by its layer: mode, place, trust, boot. Knows no IPython
 
 from __future__ import annotations
 
+import builtins
 import logging
 import os
 import sys
@@ -34,6 +35,7 @@ from perdure.layer.room import Layer
 from perdure.layer.session import session_id
 from perdure.layer.source import Source
 from perdure.layer.trust import TrustRecord
+from perdure.layer.view import MODULE_NAMES
 
 from .cell import Cell
 from .cells_folders import CellsFolders
@@ -68,6 +70,7 @@ class Workspace:
         self.session = session_id(self._environ)
         self.cell: ContextVar[Cell | None] = ContextVar("perdure_cell", default=None)  # the one this context runs
         self.cells_folders = CellsFolders(namespace, sys.modules, self._environ, cells)
+        self.ran: list[str] = []  # the texts of the cells of this session, as IPython has transformed them
         self.layer: Layer | None = None
         self.place: Place | None = None
         self.trouble: str | None = None  # why there is no layer although one was wanted
@@ -102,7 +105,17 @@ class Workspace:
             request.notebook or self._environ.get(_NOTEBOOK_VARIABLE),
             Source(code).leading_comment() if keeps and "#" in code else "",
         )
-        return Cell(self.layer.run() if self.layer is not None and keeps else None, context, tuple(told))
+        run = self.layer.run() if self.layer is not None and keeps else None
+        ran = self.ran.append if request.keeps else None
+        return Cell(run, context, tuple(told), kind=request.kind, ran=ran)
+
+    def has(self, name: str) -> bool:
+        """Whether the user's namespace has `name`."""
+        return name in self._namespace
+
+    def is_ambient(self, name: str) -> bool:
+        """Whether any kernel has `name`: the builtins, and what IPython puts there."""
+        return name in self._ambient or name in MODULE_NAMES or hasattr(builtins, name)
 
     def trust(self, path: str | None = None) -> str:
         """Accept what waits for it, or that at `path` alone, and load it; what came of it, as sentences.

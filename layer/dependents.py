@@ -59,6 +59,11 @@ def reads_as_it_loads(definition: Definition) -> frozenset[str]:
     return reads.load | reads.annotation
 
 
+def reads_of_kept(definition: Definition) -> Reads:
+    """What `definition` reads, and when."""
+    return _reads(definition.text)
+
+
 def _mentioning(name: str, kept: Iterable[Definition]) -> list[Definition]:
     word = re.compile(rf"\b{re.escape(name)}\b")
     found = {

@@ -5,6 +5,7 @@
     ├── StoreFault         a write or read failed half way; nothing of it stands
     ├── StoreBusy          git holds the lock and did not let go
     ├── UnreadableFile     a definition file that cannot be read as one
+    ├── UnknownCommit      a name that no commit of the layer's history has, or more than one (a LookupError too)
     └── UnknownDefinition  a name that no definition of the layer has (a LookupError too)
 
 What the keep rule decides against is not a fault: it is a value (`outcome.NotKept`).
@@ -57,6 +58,15 @@ class UnreadableFile(LayerError):
         super().__init__(f"{path}, line {line}: {why}")
         self.path = path
         self.line = line
+        self.why = why
+
+
+class UnknownCommit(LayerError, LookupError):
+    """The history has no commit of the name `name`, or more than one; `why` is a clause."""
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(f"{name} {why}")
+        self.name = name
         self.why = why
 
 

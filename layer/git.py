@@ -11,15 +11,14 @@ import os
 import shutil
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .definition import RelPath
 from .disk import Disk
-from .errors import LayerUnusable
+from .errors import LayerUnusable, UnknownCommit
 from .git_commit import WAIT, Commits
 from .git_files import definition_files, drop_empty_folders, unknown_files
 from .git_index import index_of
@@ -29,11 +28,13 @@ from .git_refs import Refs
 from .git_tree import every_file, tree_of
 from .interrupts import interrupts_deferred
 from .journal import Journal, told_as_fault
-from .store import FALLBACK, Change, CommitId, Dirt, Identity, LogEntry, Message, Write, parts
+from .store import FALLBACK, Change, Changed, CommitId, Dirt, Identity, LogEntry, Message, Write, parts
 
 if TYPE_CHECKING:
     from dulwich.objects import Commit, ObjectID
     from dulwich.repo import Repo
+
+    from .git_history import History
 
 __all__ = ["FALLBACK", "GitStore", "Identity", "git_identity"]
 
@@ -141,17 +142,21 @@ class GitStore:
             unknown = unknown_files(self.path, known.__contains__, self._ignored())
             return Dirt(tuple(RelPath(os.fsdecode(path)) for path in sorted(changed)), tuple(sorted(unknown)))
 
-    def log(self, limit: int | None = None) -> Sequence[LogEntry]:
-        from dulwich.walk import Walker
+    def log(self, limit: int | None = None, paths: Collection[RelPath] = ()) -> Sequence[LogEntry]:
+        with self._history() as history:
+            return history.log(limit, paths)
 
-        with self._alone, told_as_fault(self._git):
-            head = self._refs.head().commit
-            if head is None:
-                return ()
-            store = self._repo().object_store
-            with self._damage_told(head):
-                walk = Walker(store, [_object_id(head)], max_entries=limit)
-                return tuple(_log_entry(step.commit) for step in walk)
+    def find(self, name: str) -> LogEntry:
+        with self._history() as history:
+            return history.find(name)
+
+    def changed(self, commit: CommitId) -> Mapping[RelPath, Changed]:
+        with self._history(commit) as history:
+            return history.changed(commit)
+
+    def show(self, commit: CommitId, path: RelPath) -> bytes | None:
+        with self._history(commit) as history:
+            return history.show(commit, path)
 
     def _create(self, files: Mapping[RelPath, bytes], message: Message) -> None:
         journal = Journal(self._disk, self._git)
@@ -231,6 +236,27 @@ class GitStore:
         with self._damage_told(name):
             return store.get_raw(_object_id(name))[1]
 
+    @contextmanager
+    def _history(self, commit: CommitId | None = None) -> Iterator[History]:
+        """The history, to be read within the block. UnknownCommit where `commit` is none."""
+        from .git_history import History
+
+        with self._alone, told_as_fault(self._git):
+            if commit is not None and _object_id(commit) not in self._repo().object_store:
+                raise UnknownCommit(commit, "is no commit of this layer")
+            yield History(self._walk, self._object)
+
+    def _walk(self) -> Iterator[Commit]:
+        """The commits behind HEAD, in git's order."""
+        from dulwich.walk import Walker
+
+        head = self._refs.head().commit
+        if head is None:
+            return
+        with self._damage_told(head):
+            for step in Walker(self._repo().object_store, [_object_id(head)]):
+                yield step.commit
+
     def _ignored(self) -> Callable[[str], bool]:
         """Whether git ignores a path, by all of git's ignore files. A folder is asked for with a slash at its end."""
         from dulwich.ignore import IgnoreFilterManager
@@ -248,7 +274,7 @@ class GitStore:
         """Turn whatever dulwich raises while it reads into LayerUnusable; its exceptions have no base of their own."""
         try:
             yield
-        except (OSError, LayerUnusable):
+        except (OSError, LayerUnusable, UnknownCommit):
             raise
         except Exception as fault:
             raise LayerUnusable(
@@ -285,20 +311,3 @@ def _object_id(name: str) -> ObjectID:
     from dulwich.objects import ObjectID
 
     return ObjectID(name.encode())
-
-
-def _log_entry(commit: Commit) -> LogEntry:
-    name, _, rest = commit.author.decode("utf-8", "replace").partition(" <")
-    message = Message.read(commit.message.decode("utf-8", "replace"))
-    try:
-        zone = timezone(timedelta(seconds=commit.author_timezone))
-    except ValueError:  # git takes offsets of more than a day
-        zone = UTC
-    return LogEntry(
-        CommitId(commit.id.decode()),
-        Identity(name, rest.removesuffix(">")),
-        datetime.fromtimestamp(commit.author_time, zone),
-        message.subject,
-        message.body,
-        message.trailers,
-    )

@@ -62,6 +62,35 @@ def find(tree: str | None, path: Path, read: Read) -> Entry | None:
     return entry
 
 
+def differs_at(one: str | None, other: str | None, path: Path, read: Read) -> bool:
+    """Whether `path` stands for something else in the one tree than in the other; reads no more than tells it."""
+    left, right = (Entry(FOLDER, tree) if tree else None for tree in (one, other))
+    for name in path:
+        if left == right:
+            return False
+        left, right = (
+            read_tree(read(entry.id)).get(name) if entry and entry.mode == FOLDER else None for entry in (left, right)
+        )
+    return left != right
+
+
+def differing(
+    one: str | None, other: str | None, read: Read, prefix: bytes = b""
+) -> Iterator[tuple[bytes, Entry | None, Entry | None]]:
+    """Each path that is a file in either tree and not the same in both, and what it stands for in each."""
+    left, right = (read_tree(read(tree)) if tree else {} for tree in (one, other))
+    for name in sorted(left.keys() | right.keys()):
+        pair = left.get(name), right.get(name)
+        if pair[0] == pair[1]:
+            continue
+        files = [entry if entry and entry.mode != FOLDER else None for entry in pair]
+        if files[0] or files[1]:
+            yield prefix + name, files[0], files[1]
+        folders = [entry.id if entry and entry.mode == FOLDER else None for entry in pair]
+        if folders[0] or folders[1]:
+            yield from differing(folders[0], folders[1], read, prefix + name + b"/")
+
+
 def every_file(tree: str | None, read: Read, prefix: bytes = b"") -> Iterator[tuple[bytes, Entry]]:
     """Each path of `tree` that is no folder, with what it stands for."""
     for name, entry in read_tree(read(tree)).items() if tree else ():

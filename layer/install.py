@@ -44,6 +44,7 @@ class Image:
         self.namespace = namespace
         self._live: dict[str, Definition] = {}
         self.live = MappingProxyType(self._live)  # by every name a definition gives
+        self.loaded: dict[str, Definition] = {}  # by name, what was loaded from a file last, and not defined by a cell
         self.functions: set[str] = set()  # the names whose value could be called when marked
         self._same: dict[str, Callable[[object], bool]] = {}  # whether a value is what the name had when marked
 
@@ -54,6 +55,7 @@ class Image:
         """
         if isinstance(way, FromText):
             self._run(definition, way)
+            self.loaded.update(dict.fromkeys(definition.gives, definition))
         for name in definition.gives:
             self._live[name] = definition
             self.mark(name)

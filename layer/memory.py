@@ -6,13 +6,26 @@ import errno
 import hashlib
 import os
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from .definition import RelPath
-from .errors import StoreFault
-from .store import FALLBACK, Change, CommitId, Dirt, Identity, LogEntry, Message, Write, holds_definition, parts
+from .errors import StoreFault, UnknownCommit
+from .store import (
+    FALLBACK,
+    Change,
+    Changed,
+    CommitId,
+    Dirt,
+    Identity,
+    LogEntry,
+    Message,
+    Write,
+    found_in,
+    holds_definition,
+    parts,
+)
 
 
 class MemoryStore:
@@ -23,6 +36,7 @@ class MemoryStore:
         self._working = dict(files or {})
         self._committed: dict[RelPath, bytes] = {}
         self._log: list[LogEntry] = []
+        self._snapshots: dict[CommitId, dict[RelPath, bytes]] = {}
         self._alone = threading.Lock()
         self.commit([Write(path, data) for path, data in self._working.items()], Message("start"))
 
@@ -45,6 +59,7 @@ class MemoryStore:
                 return None
             self._committed = committed
             self._log.append(self._entry(message))
+            self._snapshots[self._log[-1].id] = committed
             return self.head()
 
     def head(self) -> CommitId | None:
@@ -55,20 +70,41 @@ class MemoryStore:
             changed = (path for path, data in self._committed.items() if self._working.get(path) != data)
             return Dirt(tuple(sorted(changed)), tuple(sorted(self._working.keys() - self._committed.keys())))
 
-    def log(self, limit: int | None = None) -> Sequence[LogEntry]:
-        return tuple(reversed(self._log))[:limit]
+    def log(self, limit: int | None = None, paths: Collection[RelPath] = ()) -> Sequence[LogEntry]:
+        entries = [entry for entry in reversed(self._log) if not paths or self.changed(entry.id).keys() & {*paths}]
+        return tuple(entries[:limit])
+
+    def find(self, name: str) -> LogEntry:
+        return found_in(reversed(self._log), name)
+
+    def changed(self, commit: CommitId) -> Mapping[RelPath, Changed]:
+        after = self._at(commit)
+        parent = next(parents[:1] for entry in self._log if entry.id == commit for parents in [entry.parents])
+        before = self._at(parent[0]) if parent else {}
+        paths = sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
+        return {path: Changed(before.get(path), after.get(path)) for path in paths}
+
+    def show(self, commit: CommitId, path: RelPath) -> bytes | None:
+        return self._at(commit).get(path)
 
     def edit(self, path: RelPath, data: bytes | None) -> None:
         """Change a working file by hand, past the store; None takes it away."""
         with self._alone:
             self._working = _changed(self._working, {path: data})
 
+    def _at(self, commit: CommitId) -> dict[RelPath, bytes]:
+        try:
+            return self._snapshots[commit]
+        except KeyError:
+            raise UnknownCommit(commit, "is no commit of this layer") from None
+
     def _entry(self, message: Message) -> LogEntry:
         told = Message.read(message.text())
         when = datetime.now(UTC).replace(microsecond=0)
         content = repr((self.head(), sorted(self._committed.items()), message, when)).encode()
         name = hashlib.sha1(content, usedforsecurity=False).hexdigest()
-        return LogEntry(CommitId(name), self._author, when, told.subject, told.body, told.trailers)
+        parents = (before,) if (before := self.head()) else ()
+        return LogEntry(CommitId(name), self._author, when, told.subject, told.body, told.trailers, parents)
 
 
 def _changed(files: Mapping[RelPath, bytes], wanted: Mapping[RelPath, bytes | None]) -> dict[RelPath, bytes]:

@@ -14,7 +14,7 @@ from .outcome import Forgotten, Kept, Outcome, Unchanged
 from .secret import says_secret
 from .store import Change, Message, Remove, Write
 
-_LONGEST_SUBJECT = 72  # characters, git's own custom
+LONGEST_SUBJECT = 72  # characters, git's own custom
 _LONGEST_NOTE = 4_000  # characters: a note is prose; a page of code that was commented out belongs in no history
 
 
@@ -256,13 +256,13 @@ def step(
     if len(note) > _LONGEST_NOTE:
         note = note[:_LONGEST_NOTE] + "…"
     body = "\n\n".join(part for part in (left_out, note) if part)
-    return Step(tuple(changes), Message(subject, body, _trailers(context)), kept, forgot)
+    return Step(tuple(changes), Message(subject, body, trailers(context)), kept, forgot)
 
 
 def _subject(verbs: Mapping[str, tuple[Key, ...]]) -> tuple[str, str]:
     """The subject line, and where it cannot hold all names the full list for the body."""
     full = "; ".join(f"{verb} {', '.join(keys)}" for verb, keys in verbs.items() if keys)
-    if len(full) <= _LONGEST_SUBJECT:
+    if len(full) <= LONGEST_SUBJECT:
         return full, ""
     short = "; ".join(f"{verb} {_some(keys)}" for verb, keys in verbs.items() if keys)
     return short, full
@@ -271,13 +271,14 @@ def _subject(verbs: Mapping[str, tuple[Key, ...]]) -> tuple[str, str]:
 def _some(keys: tuple[Key, ...]) -> str:
     shown: list[str] = []
     for key in keys:
-        if shown and len(", ".join([*shown, key])) > _LONGEST_SUBJECT // 2:
+        if shown and len(", ".join([*shown, key])) > LONGEST_SUBJECT // 2:
             return f"{', '.join(shown)} and {len(keys) - len(shown)} more"
         shown.append(key)
     return ", ".join(shown)
 
 
-def _trailers(context: Context) -> tuple[tuple[str, str], ...]:
+def trailers(context: Context) -> tuple[tuple[str, str], ...]:
+    """What a commit says of where it comes from."""
     said = {
         "Session": context.session,
         "Cell": f"In[{context.cell}]" if context.cell is not None else None,

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Collection, Iterable, Mapping, MutableMapping
+from collections.abc import Collection, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from .boot import Boot, BootReport
 from .definition import Definition, Key, RelPath
@@ -24,8 +25,12 @@ from .plan import Context, Entry, Table, apply, definitions_of, step
 from .reread import reread as read_again
 from .run import Run
 from .shipped import LoadedFolder, Location, Shipped
-from .store import CommitId, Dirt, Message, Remove, Store, Write
+from .store import CommitId, Dirt, LogEntry, Message, Remove, Store, Write
 from .view import Variable, View
+
+if TYPE_CHECKING:
+    from .past import Past
+    from .undo import NotUndone, Undone
 
 __all__ = ["Layer", "Location"]
 
@@ -150,6 +155,40 @@ class Layer:
         if entry is None or self.shipped.definitions.get(name) is definition:
             return self.shipped.location(name)
         return Location.of(definition, self.root / entry.path)
+
+    def log(self, limit: int | None = None) -> Sequence[LogEntry]:
+        """The layer's commits, newest first.
+
+        Raises:
+            LayerError: the repository cannot be read.
+        """
+        return self._store.log(limit)
+
+    def past(self, name: str) -> Past:
+        """The history of the definition `name`, whether or not there is one now."""
+        from .past import Past
+
+        entry = self.table.giver(name)
+        return Past(self._store, name, entry.path if entry else None)
+
+    def commit_named(self, name: str) -> LogEntry:
+        """The commit that `name` means: an id or the beginning of one, `HEAD~2`.
+
+        Raises:
+            LayerError: there is none, or the repository cannot be read.
+        """
+        return self._store.find(name)
+
+    def undo(self, name: str, context: Context) -> Undone | NotUndone:
+        """Take the commit `name` back, and make live what that brings back.
+
+        Raises:
+            LayerError: there is no such commit, or none could be made; nothing was done.
+        """
+        from .undo import undo
+
+        with self.lock:
+            return undo(self, self._store, self._modules, self._events, name, context)
 
     # What follows is for a Run, which holds the lock while it asks.
 

@@ -7,18 +7,21 @@ tests/layer/test_store_contract.py holds both to the same promises.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NewType, Protocol, TypeAlias
 
 from .definition import Kind, RelPath
+from .errors import UnknownCommit
 
 CommitId = NewType("CommitId", str)
 """40 lower-case hex digits."""
 
 
 _FOLDERS = frozenset(kind.folder for kind in Kind)
+_BACK = re.compile(r"(?:HEAD|@)(?:~(?P<count>\d*)|(?P<signs>\^+))?")
+_ID = re.compile(r"[0-9a-fA-F]{4,40}")
 _TRAILER = re.compile(r"([A-Za-z0-9][A-Za-z0-9-]*): (.*)")
 
 
@@ -91,6 +94,15 @@ class LogEntry:
     subject: str
     body: str
     trailers: tuple[tuple[str, str], ...]
+    parents: tuple[CommitId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What one commit did to one path: its bytes before and after, None where there is no file."""
+
+    before: bytes | None
+    after: bytes | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +147,64 @@ class Store(Protocol):
         """What `git status` would list, sorted; each unknown file by itself."""
         ...
 
-    def log(self, limit: int | None = None) -> Sequence[LogEntry]:
-        """The history behind `head`, newest first, at most `limit` entries."""
+    def log(self, limit: int | None = None, paths: Collection[RelPath] = ()) -> Sequence[LogEntry]:
+        """The history behind `head`, newest first, at most `limit` entries.
+
+        With `paths`, the commits that changed one of them; a merge only where it differs from all that it merged.
+        """
         ...
+
+    def find(self, name: str) -> LogEntry:
+        """The commit of the history that `name` means: its id or the first four digits or more of it, HEAD, `HEAD~2`.
+
+        Raises:
+            UnknownCommit: the history has none of that name, or several.
+        """
+        ...
+
+    def changed(self, commit: CommitId) -> Mapping[RelPath, Changed]:
+        """What `commit` did, by path and sorted by it: against its first parent, or nothing where it has none.
+
+        Raises:
+            UnknownCommit: there is no such commit.
+        """
+        ...
+
+    def show(self, commit: CommitId, path: RelPath) -> bytes | None:
+        """The file at `path` as of `commit`, None where there was none.
+
+        Raises:
+            UnknownCommit: there is no such commit.
+        """
+        ...
+
+
+def found_in(history: Iterable[LogEntry], name: str) -> LogEntry:
+    """See `Store.find`; `history` is that of the store, newest first."""
+    if (steps := _BACK.fullmatch(name)) is not None:
+        wanted = None
+        back = steps["signs"].count("^") if steps["signs"] is not None else _count(steps["count"])
+        for entry in history:
+            if wanted in (None, entry.id):
+                if back == 0:
+                    return entry
+                back -= 1
+                if not entry.parents:
+                    break
+                wanted = entry.parents[0]
+        raise UnknownCommit(name, "reaches behind the first commit")
+    if _ID.fullmatch(name) is None:
+        raise UnknownCommit(name, "is no commit; %layer log lists them")
+    found = [entry for entry in history if entry.id.startswith(name.lower())]
+    if len(found) != 1:
+        raise UnknownCommit(
+            name, "may be any of several commits; write more of it" if found else "is no commit of this layer"
+        )
+    return found[0]
+
+
+def _count(digits: str | None) -> int:
+    return 0 if digits is None else int(digits or 1)  # `HEAD~` is `HEAD~1`
 
 
 def holds_definition(path: RelPath) -> bool:

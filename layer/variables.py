@@ -7,7 +7,7 @@ variable to load, and `%keep`, would otherwise bring back another. Reads the nam
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from types import ModuleType
 
@@ -51,12 +51,10 @@ class Variables:
             names = (names - {"*"}) | given
         assignment = statement if assigned(node) is not None else None
         for name in names:
-            before = self.plain.pop(name, None)
+            before = self.plain.get(name)
+            self.let_go((name,))
             if before is None or not _is_as_before(before, statement, namespace.get(name)):
                 self._lose_settings_from(name, names, kept)
-            self.refused.pop(name, None)
-            self.changed.discard(name)
-            self._open.discard(name)
             if name not in namespace:
                 continue
             live = namespace[name]
@@ -75,6 +73,14 @@ class Variables:
         for other in self._read_by.pop(name, set()) - set_now:
             if other in self.plain and other not in kept:
                 self.plain[other] = replace(self.plain[other], statement=None)
+
+    def let_go(self, names: Iterable[str]) -> None:
+        """`names` were set by a definition that was loaded: how a cell had set them is over."""
+        for name in names:
+            self.plain.pop(name, None)
+            self.refused.pop(name, None)
+            self.changed.discard(name)
+            self._open.discard(name)
 
     def mentioned(self, statement: Statement) -> list[str]:
         """The open ones whose name stands somewhere in the text of `statement`; may be asked without the lock."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
+from IPython.display import display
 
-from perdure.kernel import magics
+from perdure.kernel import layer_magic, magics
+from perdure.kernel.wire import RequestKind
 from perdure.kernel.workspace import Workspace
 
 
@@ -30,8 +32,18 @@ class PerdureMagics(Magics):
 
     @line_magic
     def layer(self, line: str) -> None:
-        """Tell which layer this kernel has; `%layer path` its folder, `%layer trust [PATH]` accepts untrusted ones."""
-        print(magics.layer(self._workspace, line))
+        answer = layer_magic.layer(self._workspace, line)
+        cell = self._workspace.cell.get()
+        if answer.html is not None and cell is not None and cell.kind is RequestKind.NOTEBOOK:
+            display({"text/plain": answer.text, "text/html": answer.html}, raw=True)
+        else:
+            print(answer.text)
+        if answer.next_cell is not None:
+            if cell is not None and cell.kind is RequestKind.AGENT:
+                print(f"\n{answer.next_cell}")  # an agent has no next cell to look into
+            self._shell.set_next_input(answer.next_cell)
+
+    layer.__doc__ = f"Tell of the layer, or change it; without a word, a summary.\n\n{layer_magic.layer_help()}"
 
     @line_magic
     def keep(self, line: str) -> None:

@@ -17,6 +17,7 @@ from perdure.kernel.cell import Cell
 from perdure.kernel.workspace import Workspace
 from perdure.layer.source import Source, Statement, bound_targets, parse
 
+from .completion import add_completion
 from .magics import PerdureMagics
 
 _ONE_BY_ONE = ("all", "last", "last_expr", "none", "last_expr_or_assign")
@@ -47,6 +48,7 @@ class PerdureShell(ZMQInteractiveShell):
         if cell is None or info is None or not nodelist or interactivity not in _ONE_BY_ONE:
             return await super().run_ast_nodes(nodelist, cell_name, interactivity, compiler, result)
         last, number = len(nodelist), 0
+        cell.runs(info.transformed_cell)
         cell.enter(last, scratch=magics.is_scratch(info.raw_cell))
         try:
             for number, statement in enumerate(Source(info.transformed_cell).statements(nodelist), 1):
@@ -75,6 +77,7 @@ class PerdureShell(ZMQInteractiveShell):
         """Overrides ZMQInteractiveShell.init_magics, to add perdure's magics to the stock ones."""
         super().init_magics()
         self.register_magics(PerdureMagics)
+        add_completion(self)
         # Before the line transformers, which would take %%scratch for the one magic of the cell.
         self.input_transformer_manager.cleanup_transforms.append(magics.strip_scratch)
 
@@ -85,6 +88,7 @@ class PerdureShell(ZMQInteractiveShell):
             nodes: Sequence[ast.stmt] = parse(text).body
         except (SyntaxError, ValueError):
             return  # it did not run either
+        cell.runs(text)
         if body.swallows:
             for name in (name for node in nodes for name in bound_targets(node)):
                 cell.not_kept(name, "--no-raise-error hides whether it ran; leave that out")

@@ -13,10 +13,21 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from perdure.layer.definition import RelPath
 from perdure.layer.disk import RealDisk
-from perdure.layer.errors import StoreFault
+from perdure.layer.errors import StoreFault, UnknownCommit
 from perdure.layer.git import GitStore
 from perdure.layer.memory import MemoryStore
-from perdure.layer.store import Change, Dirt, Identity, Message, Remove, Store, Write, holds_definition
+from perdure.layer.store import (
+    Change,
+    Changed,
+    CommitId,
+    Dirt,
+    Identity,
+    Message,
+    Remove,
+    Store,
+    Write,
+    holds_definition,
+)
 
 ADA = Identity("Ada Lovelace", "ada@example.org")
 AREA = RelPath("functions/a/area.py")
@@ -146,6 +157,69 @@ class StoreContract(ABC):
         assert log[1].time.tzinfo is not None
         assert one.log(2) == log[:2]
         assert list(one.log(0)) == []
+
+    def test_the_log_of_paths(self, one: Store) -> None:
+        other = RelPath("functions/b/bore.py")
+        first = one.head()
+        made = one.commit([Write(RATE, b"1"), Write(other, b"b")], Message("keep RATE, bore"))
+        gone = one.commit([Remove(RATE)], Message("forgot RATE"))
+        one.commit([Write(AREA, b"new")], KEEP)
+        assert [entry.id for entry in one.log(paths=[RATE])] == [gone, made]
+        assert [entry.id for entry in one.log(1, [RATE])] == [gone]
+        assert [entry.id for entry in one.log(paths=[other, RATE])] == [gone, made]
+        assert [entry.id for entry in one.log(paths=[AREA])] == [one.head(), first]
+        assert list(one.log(paths=[RelPath("functions/n/none.py")])) == []
+        assert list(one.log(0, [AREA])) == []
+
+    def test_a_commit_has_the_one_before_as_its_parent(self, one: Store) -> None:
+        first = one.head()
+        one.commit([Write(RATE, b"1")], KEEP)
+        assert [entry.parents for entry in one.log()] == [(first,), ()]
+
+    def test_what_a_commit_changed(self, one: Store) -> None:
+        moved = RelPath("classes/a/area.py")
+        first = one.head()
+        second = one.commit([Remove(AREA), Write(moved, b"class"), Write(RATE, b"1")], KEEP)
+        assert first is not None
+        assert second is not None
+        self.edit(one, RATE, b"by hand")
+        assert one.changed(first)[AREA] == Changed(None, b"def area(): ...\n")
+        assert list(one.changed(second).items()) == [
+            (moved, Changed(None, b"class")),
+            (AREA, Changed(b"def area(): ...\n", None)),
+            (RATE, Changed(None, b"1")),
+        ]
+
+    def test_a_file_as_it_was(self, one: Store) -> None:
+        first = one.head()
+        second = one.commit([Write(AREA, b"new"), Write(RATE, b"1")], KEEP)
+        assert first is not None
+        assert second is not None
+        assert one.show(first, AREA) == b"def area(): ...\n"
+        assert one.show(second, AREA) == b"new"
+        assert one.show(first, RATE) is None
+        assert one.show(second, RelPath("functions/a")) is None
+
+    def test_commits_by_name(self, one: Store) -> None:
+        first = one.log()[0]
+        one.commit([Write(RATE, b"1")], Message("second"))
+        second = one.log()[0]
+        for name in ("HEAD", "@", "HEAD~0", second.id, second.id[:8], second.id[:8].upper()):
+            assert one.find(name) == second, name
+        for name in ("HEAD~1", "HEAD~", "HEAD^", "@~1", first.id[:12]):
+            assert one.find(name) == first, name
+
+    @pytest.mark.parametrize("name", ["", "main", "0000000", "HEAD~1", "HEAD^^", "abc", "--all", "f" * 41])
+    def test_a_commit_that_is_not_there(self, one: Store, name: str) -> None:
+        with pytest.raises(UnknownCommit):
+            one.find(name)
+
+    def test_what_is_no_commit_has_no_files(self, one: Store) -> None:
+        unknown = CommitId("0" * 40)
+        with pytest.raises(UnknownCommit):
+            one.changed(unknown)
+        with pytest.raises(UnknownCommit):
+            one.show(unknown, AREA)
 
     @pytest.mark.parametrize("path", ["", "/etc/a.py", "../a.py", "values/../../a.py", "values//a.py", ".git/config",
                                       "values/./a.py", "values/.GIT/a.py", "values/a\0.py"])  # fmt: skip

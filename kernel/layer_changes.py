@@ -1,0 +1,116 @@
+"""What `%layer` does: takes a commit back, writes source out, accepts folders."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from perdure.layer.definition import Definition
+from perdure.layer.dependents import callers, dependents
+from perdure.layer.errors import LayerError
+from perdure.layer.module import cell_of, in_ipython_only, module_of
+from perdure.layer.past import SHORT
+from perdure.layer.place import Mode
+from perdure.layer.room import Layer
+from perdure.layer.taken import in_load_order, with_what_they_need
+from perdure.layer.undo import NotUndone, Undone
+
+from .layer_views import no_layer, what_was_taken
+from .shown import Shown
+from .workspace import Workspace
+
+_FORCE = re.compile(r"(?:^|\s)-f(?=\s|$)")
+
+
+def undo(workspace: Workspace, rest: str) -> Shown:
+    """`%layer undo [COMMIT]`."""
+    layer, cell = workspace.layer, workspace.cell.get()
+    if layer is None:
+        return no_layer(workspace)
+    if cell is None or not cell.keeps:
+        why = "it is read-only" if workspace.mode is not Mode.ON else "nothing of this cell is kept"
+        return Shown(f"Nothing was undone: {why}.")
+    done = layer.undo(rest or "HEAD", cell.settled())
+    if isinstance(done, NotUndone):
+        return Shown(f"Not undone: {done.why}.")
+    return Shown("\n".join(_told(done, layer)))
+
+
+def bake(workspace: Workspace, _rest: str) -> Shown:
+    """`%layer bake`."""
+    if not (definitions := what_was_taken(workspace)):
+        return Shown("There is nothing to bake: the cells of this session took nothing from the layer.")
+    made = ", ".join(name for definition in definitions for name in definition.gives)
+    said = [f"The next cell has {made}: run it before the others.", *_lacks(definitions)]
+    return Shown("\n".join(said), next_cell=cell_of(definitions, sys.stdlib_module_names).rstrip("\n"))
+
+
+def export(workspace: Workspace, rest: str) -> Shown:
+    """`%layer export PATH [-f]`."""
+    layer = workspace.layer
+    if layer is None:
+        return no_layer(workspace)
+    name = _FORCE.sub(" ", rest).strip().strip("'\"")
+    if not name:
+        return Shown("%layer export PATH writes all definitions as one module; -f overwrites a file that is there.")
+    path, force = Path(name).expanduser(), bool(_FORCE.search(rest))
+    given = {**workspace.cells_folders.shipped.definitions, **layer.table.by_name}
+    wanted = (name for entry in layer.definitions for name in entry.definition.gives)
+    definitions = in_load_order(with_what_they_need(wanted, given))
+    origin = re.sub(r"[^\w.-]", "_", workspace.place.name if workspace.place else "")
+    docstring = f"The definitions of the perdure layer {origin}, in the order in which they load."
+    text = module_of(definitions, docstring, sys.stdlib_module_names)
+    try:
+        with path.open("w" if force else "x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    except FileExistsError:
+        return Shown(f"Nothing was written: {path} is there already; %layer export {name} -f overwrites it.")
+    except (OSError, UnicodeEncodeError) as error:
+        reason = error.strerror or error if isinstance(error, OSError) else "a definition holds what is no UTF-8 text"
+        return Shown(f"Nothing was written to {path}: {reason}.")
+    count = len(definitions)
+    return Shown("\n".join([f"{count} definition{'s'[: count != 1]} in {path}.", *_lacks(definitions, plain=True)]))
+
+
+def trust(workspace: Workspace, rest: str) -> Shown:
+    """`%layer trust [PATH]`."""
+    try:
+        path = rest.strip(" \"'")
+        return Shown(workspace.trust(*([path] if path else [])))
+    except LayerError as error:
+        return Shown(f"Not trusted: {error}")
+
+
+def _told(done: Undone, layer: Layer) -> list[str]:
+    """What an undo came to, as sentences."""
+    lines = [f"Took back {done.entry.id[:SHORT]} {done.entry.subject}."]
+    for names, one, many in ((done.loaded, "is as it was", "are as they were"), (done.gone, "is gone", "are gone")):
+        if names:
+            lines.append(f"{', '.join(names)} {many if names[1:] else one}.")
+    lines += [f"{name} is registered until this kernel ends." for name in done.gone if "@" in name]
+    lines += [f"The next start brings {name} back, from a cells folder." for name in done.returning]
+    lines += [f"{each.path} does not load: {each.reason}." for each in done.failed]
+    for name in (*done.loaded, *done.gone):
+        made = dependents(name, layer.table.by_name.values())
+        others = [d.key for d in made if d.key not in done.loaded]
+        if others:
+            needs = "will not load without it" if name in done.gone else f"still has the other {name} until a restart"
+            lines.append(f"{', '.join(others)} {needs}.")
+    for name in done.gone:
+        if others := [d.key for d in callers(name, layer.table.by_name.values())]:
+            lines.append(f"{', '.join(others)} will miss {name} when called.")
+    if done.output.strip():
+        lines.append(f"Loading printed:\n{done.output.rstrip()}")
+    return lines
+
+
+def _lacks(definitions: Sequence[Definition], *, plain: bool = False) -> list[str]:
+    """What the source of `definitions` will miss, as sentences; `plain` for where there is no IPython."""
+    given = {name for made in definitions for name in made.gives}
+    needs = [(made.key, [name for name in made.needs if name not in given]) for made in definitions]
+    lines = [f"{key} needs {', '.join(names)}, which is not kept." for key, names in needs if names]
+    if plain and (keys := in_ipython_only(definitions)):
+        lines.append(f"{', '.join(keys)} calls a magic, which only IPython has.")
+    return lines

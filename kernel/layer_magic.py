@@ -1,0 +1,93 @@
+"""`%layer`: its subcommands, each one entry of a table with its help, and what is completed behind them.
+
+What they say is made in layer_views.py and layer_changes.py, which are imported when they are asked: no kernel's start
+waits for them. Knows no IPython.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from perdure.layer.errors import LayerError
+
+from .workspace import Workspace
+
+if TYPE_CHECKING:
+    from .shown import Shown
+
+
+@dataclass(frozen=True, slots=True)
+class Subcommand:
+    """`%layer WORD …`, by the function WORD of `module`, given the workspace and what follows."""
+
+    usage: str  # the word, then its arguments
+    help: str
+    module: str
+    takes_name: bool = False  # whether a definition's name comes first
+
+    @property
+    def word(self) -> str:
+        return self.usage.split()[0]
+
+    @property
+    def run(self) -> Callable[[Workspace, str], Shown]:
+        """The function."""
+        found: Callable[[Workspace, str], Shown] = getattr(import_module(f".{self.module}", __package__), self.word)
+        return found
+
+
+_ALL = (
+    Subcommand("log [NAME] [-n N]", "the commits, newest first; of one definition", "layer_views", takes_name=True),
+    Subcommand("show NAME", "its text, where it is, who made it and when", "layer_views", takes_name=True),
+    Subcommand(
+        "diff NAME [REV]", "what changed since the version before, or since REV", "layer_views", takes_name=True
+    ),
+    Subcommand("undo [COMMIT]", "take the last commit back, or COMMIT, live too", "layer_changes"),
+    Subcommand("uses NAME", "who needs it, and what it needs", "layer_views", takes_name=True),
+    Subcommand("used", "what the cells of this session took from the layer", "layer_views"),
+    Subcommand("bake", "write that as source into the next cell", "layer_changes"),
+    Subcommand("skipped", "the files that were not loaded, why, and what mends them", "layer_views"),
+    Subcommand("export PATH [-f]", "write all as one tidy module; -f overwrites", "layer_changes"),
+    Subcommand("path", "the folder", "layer_views"),
+    Subcommand("trust [PATH]", "accept and load what is not trusted yet", "layer_changes"),
+)
+SUBCOMMANDS = {each.word: each for each in _ALL}
+
+
+def layer_help() -> str:
+    """A line for each subcommand."""
+    width = max(len(each.usage) for each in SUBCOMMANDS.values())
+    return "\n".join(f"  %layer {each.usage:<{width}}  {each.help}" for each in SUBCOMMANDS.values())
+
+
+def layer(workspace: Workspace, line: str) -> Shown:
+    """`%layer WORD …`, or without a word its summary."""
+    from . import layer_views
+    from .shown import Shown
+
+    word, _, rest = line.strip().partition(" ")
+    if not word:
+        return layer_views.summary(workspace)
+    if (subcommand := SUBCOMMANDS.get(word)) is None:
+        return Shown(f"%layer knows no {line.strip()!r}. It knows these:\n{layer_help()}")
+    try:
+        return subcommand.run(workspace, rest.strip())
+    except LayerError as error:
+        return Shown(f"%layer {word}: {error}")
+
+
+def completions(workspace: Workspace, before: str) -> Iterable[str]:
+    """What may stand in place of the last word of `before`, the line up to the cursor, `%layer` or `layer` first."""
+    _, *words = before.split(" ") if before.strip() else [""]
+    words = [word for word in words[:-1] if word] + words[-1:]
+    if len(words) < 2:
+        return list(SUBCOMMANDS)
+    subcommand = SUBCOMMANDS.get(words[0])
+    if subcommand is None or not subcommand.takes_name or len(words) > 2:
+        return ()
+    from . import layer_views
+
+    return layer_views.names(workspace)

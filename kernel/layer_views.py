@@ -1,0 +1,217 @@
+"""What `%layer` tells: of commits, of one definition, of what a session took. Looks and changes nothing."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from perdure.layer.boot import Skipped
+from perdure.layer.definition import Definition, Kind
+from perdure.layer.past import SHORT, NoVersion, unified
+from perdure.layer.room import Layer
+from perdure.layer.store import LogEntry
+from perdure.layer.taken import taken
+from perdure.layer.uses import uses_of
+
+from .mending import place_in, what_mends
+from .shown import Shown, Table, page
+from .workspace import Workspace
+
+_COMMITS = 20  # of a log, unless asked for more
+_LAST = 3  # commits in the summary
+_COUNT = re.compile(r"(?:^|\s)-n\s*(\d+)(?=\s|$)")
+
+
+def no_layer(workspace: Workspace) -> Shown:
+    """What is said where there is no layer."""
+    return Shown(f"There is no layer here: {_boot_line(workspace)}")
+
+
+def path(workspace: Workspace, _rest: str) -> Shown:
+    """`%layer path`."""
+    return Shown(str(workspace.place.path) if workspace.place is not None else workspace.summary())
+
+
+def summary(workspace: Workspace) -> Shown:
+    """`%layer`: the folder, how many definitions of each kind, the last commits, and what is not as it should be."""
+    layer = workspace.layer
+    if layer is None:
+        return no_layer(workspace)
+    kinds = [(kind.folder, [e for e in layer.definitions if e.definition.kind is kind]) for kind in Kind]
+    rows = [(f"  {folder}", str(len(entries))) for folder, entries in kinds if entries]
+    parts: list[str | Table] = [_boot_line(workspace)]
+    parts += [Table(rows)] if rows else []
+    parts.append("last commits:")
+    parts.append(Table([(f"  {commit}", *rest) for commit, *rest in map(_commit_row, layer.log(_LAST))]))
+    parts += [f"skipped {skipped.path}: {skipped.reason}" for skipped in layer.report.skipped]
+    parts += [f"unresolved: {key} needs {', '.join(names)}" for key, names in layer.unresolved()]
+    parts.append("%layer? lists what else %layer tells and does")
+    return page(*parts)
+
+
+def log(workspace: Workspace, rest: str) -> Shown:
+    """`%layer log [NAME] [-n N]`."""
+    layer = workspace.layer
+    if layer is None:
+        return no_layer(workspace)
+    counted = _COUNT.search(rest)
+    limit = int(counted[1]) if counted else _COMMITS
+    name = _COUNT.sub(" ", rest).strip()
+    entries = layer.past(name).log(limit) if name and limit else layer.log(limit)
+    if not entries:
+        return _unknown(workspace, name) if name and limit else Shown("No commits.")
+    return page(Table([*map(_commit_row, entries)], ("commit", "when", "what", "where")))
+
+
+def show(workspace: Workspace, name: str) -> Shown:
+    """`%layer show NAME`."""
+    if not name:
+        return Shown("%layer show NAME shows the text of a definition; %cells lists them.")
+    layer, shipped = workspace.layer, workspace.cells_folders.shipped
+    entry = layer.table.giver(name) if layer is not None else None
+    if layer is not None and entry is not None:
+        definition, where = entry.definition, layer.root / entry.path
+        made = layer.past(name).log(1)
+        told = [("made", _maker(made[0]) if made else "by a hand, and not committed")]
+        told += [("skipped", each.reason) for each in layer.report.skipped if each.path == entry.path]
+    elif given := shipped.given.get(name) or shipped.asleep.get(name):
+        definition, where = given.definition, given.folder / given.path
+        told = [("made", "in a cells folder")]
+    else:
+        return _unknown(workspace, name)
+    told = [("file", str(where)), *told]
+    told += [("imports", line) for line in definition.imports]
+    told += [("needs", f"{', '.join(definition.needs)} (when called)")] if definition.needs else []
+    told += [("gives", ", ".join(definition.gives))] if definition.gives != (name,) else []
+    # No table: a path is copied, and must not be broken.
+    return page("\n".join(f"{what + ':':<9}{said}" for what, said in told), "", definition.text)
+
+
+def diff(workspace: Workspace, rest: str) -> Shown:
+    """`%layer diff NAME [REV]`."""
+    layer = workspace.layer
+    if layer is None:
+        return no_layer(workspace)
+    name, _, revision = (rest, "", "") if rest in names(workspace) else rest.rpartition(" ")
+    name, revision = (name.strip(), revision) if name else (revision, "")
+    if not name:
+        return Shown(
+            "%layer diff NAME [REV] shows what changed in a definition since the version before, or since REV."
+        )
+    past = layer.past(name)
+    if not past.log(1) and past.now() is None:
+        return _unknown(workspace, name)
+    old = past.at(layer.commit_named(revision)) if revision else past.before()
+    if isinstance(old, NoVersion):
+        return Shown(f"{old.why}; %layer show {name} shows it, %layer log {name} its commits.")
+    return Shown(unified(old, past.now()) or f"{name} is the same as at {old.when}.")
+
+
+def uses(workspace: Workspace, name: str) -> Shown:
+    """`%layer uses NAME`."""
+    known = {
+        **workspace.cells_folders.shipped.definitions,
+        **(workspace.layer.table.by_name if workspace.layer else {}),
+    }
+    if not name:
+        return Shown("%layer uses NAME tells who needs a definition, and what it needs.")
+    if name not in known:
+        return _unknown(workspace, name)
+    found = uses_of(name, known, workspace.has, workspace.is_ambient)
+    rows = [
+        ("needed to load by", found.needed_by),
+        ("used when called by", found.used_by),
+        ("put on it", found.put_on_it),
+        ("needs to load", found.needs),
+        ("uses when called", found.uses),
+        ("plain variables", found.variables),
+        ("found nowhere", found.missing),
+    ]
+    told = [(what, ", ".join(those)) for what, those in rows if those]
+    told += [("imports" if not number else "", line) for number, line in enumerate(found.imports)]
+    return page(Table(told)) if told else Shown(f"{name} needs nothing, and nothing that is kept needs it.")
+
+
+def used(workspace: Workspace, _rest: str) -> Shown:
+    """`%layer used`."""
+    if not (definitions := what_was_taken(workspace)):
+        return Shown("The cells of this session took nothing from the layer.")
+    rows = [(", ".join(made.gives), made.kind.name.lower(), str(_origin(workspace, made))) for made in definitions]
+    return page(Table(rows, ("name", "kind", "from")))
+
+
+def what_was_taken(workspace: Workspace) -> Sequence[Definition]:
+    """What the cells of this session took from layer and cells folders and did not define themselves; in load order."""
+    return taken(workspace.ran, workspace.cells_folders.shipped.image.loaded)
+
+
+def skipped(workspace: Workspace, _rest: str) -> Shown:
+    """`%layer skipped`."""
+    found = [(layer.root, each) for layer in _of(workspace.layer) for each in layer.report.skipped]
+    shipped = workspace.cells_folders.shipped.folders
+    found += [(folder.path, each) for folder in shipped for each in folder.report.skipped]
+    if not found:
+        return no_layer(workspace) if workspace.layer is None else Shown("Nothing is skipped.")
+    return Shown("\n\n".join(_told(root, each) for root, each in found))
+
+
+def names(workspace: Workspace) -> list[str]:
+    """Every name that the layer or a cells folder gives, loaded or not; sorted."""
+    shipped = workspace.cells_folders.shipped
+    found = {*shipped.given, *shipped.asleep}
+    if workspace.layer is not None:
+        found.update(name for entry in workspace.layer.table.entries.values() for name in entry.definition.gives)
+    return sorted(found)
+
+
+def _of(layer: Layer | None) -> Iterator[Layer]:
+    if layer is not None:
+        yield layer
+
+
+def _boot_line(workspace: Workspace) -> str:
+    return workspace.summary().removesuffix("; %cells lists them")
+
+
+def _unknown(workspace: Workspace, name: str) -> Shown:
+    every = names(workspace)
+    near = difflib.get_close_matches(name, every, n=5)
+    near += [other for other in every if other.lower() == name.lower() and other not in near]
+    told = f"; near it: {', '.join(near)}" if near else "; %cells lists what is"
+    return Shown(f"Nothing is kept under {name}{told}.")
+
+
+def _commit_row(entry: LogEntry) -> tuple[str, str, str, str]:
+    return entry.id[:SHORT], f"{entry.time:%Y-%m-%d %H:%M}", entry.subject, _where(dict(entry.trailers))
+
+
+def _where(trailers: Mapping[str, str]) -> str:
+    said = (trailers.get("Cell"), trailers.get("Notebook") or trailers.get("Session"))
+    return " ".join(filter(None, said))
+
+
+def _maker(entry: LogEntry) -> str:
+    trailers = dict(entry.trailers)
+    cell, notebook, session = (trailers.get(name) for name in ("Cell", "Notebook", "Session"))
+    where = " of ".join(filter(None, (cell, notebook)))
+    told = ", ".join(filter(None, (where, f"session {session}" if session else "by hand")))
+    return f"{entry.time:%Y-%m-%d %H:%M} by {entry.author.name}: {told}; commit {entry.id[:SHORT]} {entry.subject}"
+
+
+def _origin(workspace: Workspace, definition: Definition) -> Path | str:
+    given = workspace.cells_folders.shipped.given.get(definition.key)
+    if given is not None and given.definition is definition:
+        return given.folder
+    entry = workspace.layer.table.giver(definition.key) if workspace.layer is not None else None
+    return entry.path if entry is not None else "the layer, until it was forgotten"
+
+
+def _told(root: Path, skipped: Skipped) -> str:
+    lines = [
+        f"{', '.join(skipped.names)}: {skipped.reason}",
+        f"  {place_in(root, skipped)}",
+        f"  {what_mends(skipped)}",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,285 @@
+"""Taking commits back: what is in the files, what is live, and when it is refused."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from perdure.layer.definition import RelPath
+from perdure.layer.errors import UnknownCommit
+from perdure.layer.memory import MemoryStore
+from perdure.layer.plan import Context
+from perdure.layer.store import Message, Write
+from perdure.layer.undo import NotUndone, Undone
+
+from .cells import Cells, said
+
+CONTEXT = Context("s-test", 9, "a.ipynb")
+
+
+@pytest.fixture
+def cells() -> Cells:
+    cells = Cells(MemoryStore({RelPath(".gitignore"): b""}))
+    cells.boot()
+    return cells
+
+
+def undone(cells: Cells, name: str = "HEAD") -> Undone:
+    done = cells.layer.undo(name, CONTEXT)
+    assert isinstance(done, Undone), done
+    return done
+
+
+def refused(cells: Cells, name: str = "HEAD") -> str:
+    before = cells.files, cells.store.head()
+    done = cells.layer.undo(name, CONTEXT)
+    assert isinstance(done, NotUndone), done
+    assert (cells.files, cells.store.head()) == before
+    return done.why.partition(" ")[2]
+
+
+def test_a_redefinition_is_taken_back_live(cells: Cells) -> None:
+    cells.run("def area(r): return 1")
+    cells.run("def area(r): return 2")
+    done = undone(cells)
+    assert (done.loaded, done.gone, done.failed) == (("area",), (), ())
+    assert cells.namespace["area"](0) == 1
+    entry = cells.store.log(1)[0]
+    assert entry.subject == "undo: keep area"
+    assert entry.body == f"This takes back commit {done.entry.id}."
+    assert entry.trailers == (("Session", "s-test"), ("Cell", "In[9]"), ("Notebook", "a.ipynb"))
+    assert said(cells.run("def area(r): return 1")) == ["same area"]
+
+
+def test_an_undo_can_be_undone(cells: Cells) -> None:
+    cells.run("def area(r): return 1")
+    cells.run("def area(r): return 2")
+    undone(cells)
+    undone(cells)
+    assert cells.namespace["area"](0) == 2
+    assert cells.store.log(1)[0].subject == "undo: undo: keep area"
+    undone(cells)
+    assert cells.namespace["area"](0) == 1
+
+
+def test_what_was_new_is_gone(cells: Cells) -> None:
+    cells.run("def area(r): return 1")
+    assert undone(cells).gone == ("area",)
+    assert "area" not in cells.namespace
+    assert cells.names == set()
+    undone(cells)
+    assert cells.namespace["area"](0) == 1
+    assert [name for name, _ in cells.events.recorded] == [  # type: ignore[attr-defined]
+        "definition_recorded",
+        "definition_forgotten",
+        "definition_recorded",
+    ]
+
+
+def test_what_was_forgotten_is_back_over_a_plain_variable(cells: Cells) -> None:
+    cells.run("def power(): return 1")
+    cells.run("power = 3")
+    assert cells.names == set()
+    assert undone(cells).loaded == ("power",)
+    assert cells.namespace["power"]() == 1
+    assert said(cells.run("def user(): return power()")) == ["keep user"]
+
+
+def test_an_older_commit_among_others(cells: Cells) -> None:
+    cells.run("RATE = 1")
+    cells.run("def area(r): return RATE")
+    older = cells.store.log()[1].id
+    cells.run("RATE_TWO = 1")
+    assert undone(cells, older[:10]).gone == ("RATE",)
+    assert cells.names == {"area", "RATE_TWO"}
+
+
+def test_several_definitions_load_in_order(cells: Cells) -> None:
+    cells.run("def twice(f): return lambda: 2 * f()\n@twice\ndef area(): return 1\nclass Shape: side = area()")
+    cells.run("del area, twice, Shape")
+    done = undone(cells)
+    assert set(done.loaded) == {"area", "twice", "Shape"}
+    assert cells.namespace["Shape"].side == 2
+
+
+def test_a_class_keeps_what_was_put_on_it(cells: Cells) -> None:
+    cells.run("class Circle:\n    r = 1")
+    cells.run("Circle.grow = lambda self: self.r + 1")
+    cells.run("class Circle:\n    r = 2")
+    assert undone(cells).loaded == ("Circle",)
+    assert cells.namespace["Circle"]().grow() == 2
+
+
+def test_with_a_class_goes_what_was_put_on_it_since(cells: Cells) -> None:
+    cells.run("class Circle:\n    r = 1")
+    cells.run("Circle.grow = lambda self: self.r + 1")
+    assert undone(cells, "HEAD~1").gone == ("Circle", "Circle.grow")
+    assert cells.names == set()
+    assert undone(cells).loaded == ("Circle", "Circle.grow")
+    assert cells.namespace["Circle"]().grow() == 2
+
+
+def test_a_method_is_taken_off(cells: Cells) -> None:
+    cells.run("class Circle:\n    r = 1")
+    cells.run("Circle.grow = lambda self: self.r + 1")
+    assert undone(cells).gone == ("Circle.grow",)
+    assert not hasattr(cells.namespace["Circle"], "grow")
+
+
+def test_a_definition_that_changed_its_kind(cells: Cells) -> None:
+    cells.run("def area(): return 1")
+    cells.run("class area: pass")
+    done = undone(cells)
+    assert (done.loaded, done.gone) == (("area",), ())
+    assert cells.namespace["area"]() == 1
+    assert list(cells.store.files()) == ["functions/a/area.py"]
+
+
+def test_what_was_changed_since_is_left(cells: Cells) -> None:
+    cells.run("def area(r): return 1")
+    first = cells.store.log(1)[0].id
+    cells.run("def area(r): return 2")
+    second = cells.store.log(1)[0].id[:7]
+    assert refused(cells, first) == (
+        f"keep area: functions/a/area.py was changed since, by {second} keep area; take that back first"
+    )
+    assert cells.namespace["area"](0) == 2
+
+
+def test_what_is_back_already_is_no_commit(cells: Cells) -> None:
+    cells.run("def area(r): return 1")
+    first = cells.store.log(1)[0].id
+    cells.run("del area")
+    assert refused(cells, first) == "keep area is taken back already"
+
+
+def test_a_name_that_is_in_another_file_now_is_left(cells: Cells) -> None:
+    cells.run("def area(r): return 1")
+    cells.run("del area")
+    gone = cells.store.log(1)[0].id
+    cells.run("class area: pass")
+    assert refused(cells, gone) == ("forgot area: area is in classes/a/area.py now; take back what made that first")
+
+
+def test_what_another_file_gives_now_stays(cells: Cells) -> None:
+    cells.run("def area(r): return 1\nRATE = 1")
+    both = cells.store.log(1)[0].id
+    cells.run("class area: pass")
+    assert undone(cells, both).gone == ("RATE",)
+    assert isinstance(cells.namespace["area"], type)
+    assert cells.names == {"area"}
+
+
+def test_a_hand_edit_is_left(cells: Cells) -> None:
+    cells.run("def area(r): return 1")
+    assert isinstance(cells.store, MemoryStore)
+    cells.store.edit(RelPath("functions/a/area.py"), b"def area(): return 3\n")
+    assert refused(cells).startswith("keep area: functions/a/area.py has changes that are not committed")
+
+
+def test_the_first_commit_stays(cells: Cells) -> None:
+    assert refused(cells) == "start made the layer"
+    with pytest.raises(UnknownCommit):
+        cells.layer.undo("HEAD~1", CONTEXT)
+
+
+def test_a_file_that_does_not_load_is_told(cells: Cells) -> None:
+    path = RelPath("functions/a/area.py")
+    cells.store.commit([Write(path, b"import no_such_module\n\n\ndef area(): ...\n")], Message("by hand"))
+    cells = cells.restarted()
+    cells.run("def area(): return 1")
+    done = undone(cells)
+    assert (done.loaded, [skipped.path for skipped in done.failed]) == ((), [path])
+    assert [skipped.reason for skipped in cells.layer.report.skipped] == [
+        "no_such_module is found nowhere here; install it"
+    ]
+    assert said(cells.run("def area(): return 2")) == ["keep area"]
+    assert cells.layer.report.skipped == ()
+
+
+def test_a_definition_of_a_cells_folder_returns_at_the_next_start() -> None:
+    store = MemoryStore({RelPath(".gitignore"): b""})
+    cells = Cells(store, folders={"/team": {"functions/a/area.py": "def area(): return 0\n"}})
+    cells.boot()
+    cells.run("def area(): return 1")
+    done = undone(cells)
+    assert (done.gone, done.returning) == (("area",), ("area",))
+    assert cells.restarted().namespace["area"]() == 0
+
+
+def test_what_others_committed_meanwhile_can_be_undone(cells: Cells) -> None:
+    other = cells.restarted()
+    other.run("def area(): return 1")
+    assert undone(cells).gone == ("area",)
+    assert cells.store.files() == {}
+
+
+TEXTS = {
+    "one": "def one(): return {n}",
+    "one ": "class one(tuple): m = {n}",
+    "RATE": "RATE = {n}",
+    "two": "def two(x=RATE): return one(), x, {n}",
+    "Shape": "class Shape:\n    side = {n}",
+    "Shape.grow": "Shape.grow = lambda self: (self.side, one(), {n})",
+}
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("run"), st.sampled_from(sorted(TEXTS)), st.integers(0, 2)),
+        st.tuples(st.just("del"), st.sampled_from(["one", "RATE", "two", "Shape"]), st.just(0)),
+        st.tuples(st.just("undo"), st.just("HEAD"), st.integers(0, 3)),
+    ),
+    max_size=14,
+)
+
+
+def state(cells: Cells) -> dict[str, object]:
+    """What each kept name gives, as far as what it was made with does not matter."""
+    space = cells.namespace
+    found: dict[str, object] = {}
+    for name in cells.names:
+        try:
+            match name:
+                case "RATE":
+                    found[name] = space["RATE"]
+                case "one":
+                    found[name] = space["one"]()
+                case "two":
+                    found[name] = (space["two"]()[0], space["two"]()[2])
+                case "Shape":
+                    found[name] = space["Shape"].side
+                case "Shape.grow":
+                    found[name] = space["Shape"]().grow()
+        except (NameError, AttributeError) as error:  # a class that was run again is without its methods
+            found[name] = str(error)
+    return found
+
+
+@settings(max_examples=150, deadline=None)
+@given(steps=STEPS)
+def test_what_is_live_after_an_undo_is_what_a_restart_gives(steps: list[tuple[str, str, int]]) -> None:
+    cells = Cells(MemoryStore({RelPath(".gitignore"): b""}))
+    cells.boot()
+    for step, name, number in steps:
+        match step:
+            case "run":
+                cells.run(TEXTS[name].format(n=number))
+            case "del":
+                cells.run(f"del {name}")
+            case _:
+                if len(cells.store.log()) <= number + 1:
+                    continue
+                before = cells.files
+                done = cells.layer.undo(f"HEAD~{number}", CONTEXT)
+                if isinstance(done, NotUndone):
+                    assert cells.files == before
+                    continue
+                again = cells.restarted()
+                # A restart skips what calls a definition that is gone; a kernel that has it live keeps it.
+                there = state(again)
+                assert {name: state(cells)[name] for name in done.loaded if name in there} == {
+                    name: there[name] for name in done.loaded if name in there
+                }
+                assert not {*done.gone} & (cells.names | again.names)
+                assert not {name.partition(".")[0] for name in done.gone if "." not in name} & cells.namespace.keys()
+                assert not done.failed or cells.names - again.names
