@@ -7,6 +7,7 @@ import re
 from perdure.layer.definition import Kind
 from perdure.layer.errors import LayerError
 
+from . import projects
 from .cell import Cell
 from .workspace import Workspace
 
@@ -14,7 +15,8 @@ from .workspace import Workspace
 _NAMES = re.compile(r"(?:\[[^\]]*\]+|[^\s,\[])+")
 _SCRATCH = re.compile(r"\s*%%scratch\b")
 _LAYER_USAGE = (
-    "%layer path tells the folder, %layer trust accepts and loads one that is not trusted, "
+    "%layer path tells the folder, %layer init makes a project layer in the working folder, "
+    "%layer trust accepts and loads one that is not trusted, "
     "%layer trust PATH that one alone."
 )
 
@@ -61,18 +63,39 @@ def cells(workspace: Workspace) -> str:
 
 
 def layer(workspace: Workspace, line: str) -> str:
-    """`%layer [path | trust [PATH]]`."""
+    """`%layer [path | init [.] | trust [PATH]]`."""
     words = line.split(maxsplit=1)
     if words == []:
         return f"{workspace.summary()}\n{_LAYER_USAGE}"
     if words == ["path"]:
-        return str(workspace.place.path) if workspace.place is not None else workspace.summary()
+        return _path(workspace)
+    if words[0] == "init":
+        return init(workspace, *words[1:])
     if words[0] == "trust":
         try:
             return workspace.trust(*(path.rstrip() for path in words[1:]))
         except LayerError as error:
             return f"Not trusted: {error}"
     return f"%layer knows no {line!r}. {_LAYER_USAGE}"
+
+
+def _path(workspace: Workspace) -> str:
+    """`%layer path`."""
+    if workspace.place is None:
+        return workspace.summary()
+    below = workspace.cells_folders.personal
+    told = f"\nThe personal layer {below} is loaded before it." if below is not None else ""
+    return f"{workspace.place.path}{told}"
+
+
+def init(workspace: Workspace, folder: str = "") -> str:
+    """`%layer init [.]`."""
+    if folder.strip() not in ("", "."):
+        return f"%layer init makes a project layer in the working folder, not in {folder}; %cd goes to another."
+    try:
+        return projects.init(workspace, folder.strip())
+    except LayerError as error:
+        return f"Nothing was made: {error}"
 
 
 def keep(workspace: Workspace, line: str) -> str | None:

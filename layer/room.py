@@ -12,10 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
-from .boot import Boot, BootReport
+from .boot import Boot, BootReport, Loaded
 from .definition import Definition, Key, RelPath
 from .errors import StoreFault
 from .events import EventLog, EventName
+from .given import owner_of
 from .install import InPlace
 from .interrupts import interrupts_deferred
 from .outcome import Forgotten, Kept
@@ -24,7 +25,7 @@ from .reread import reread as read_again
 from .run import Run
 from .shipped import LoadedFolder, Location, Shipped
 from .store import CommitId, Dirt, Remove, Store, Write
-from .view import Variable, View
+from .view import InLayer, Variable, View
 
 __all__ = ["Layer", "Location"]
 
@@ -144,6 +145,21 @@ class Layer:
         if entry is None or self.shipped.definitions.get(name) is definition:
             return self.shipped.location(name)
         return Location.of(definition, self.root / entry.path)
+
+    def become_shipped(self, origin: str) -> LoadedFolder:
+        """Take what is live of this layer for shipped, below the layer that the kernel keeps to from now on."""
+        with self.lock:
+            view = self.view(self.table.by_name)
+            for entry in self.definitions:
+                self.image.install(entry.definition, InPlace())
+                for name in entry.definition.gives:
+                    if owner_of(name) or isinstance(view.origin(name), InLayer):
+                        self.variables.plain.pop(name, None)
+                    else:
+                        self.shipped.lost.add(name)
+                        self.image.forget(name)
+            loaded = tuple(Loaded(entry.definition, entry.path) for entry in self.definitions)
+            return self.shipped.add(self.root, replace(self.report, loaded=loaded), origin=origin)
 
     # What follows is for a Run, which holds the lock while it asks.
 

@@ -21,6 +21,7 @@ from .interrupts import interrupts_deferred
 from .leaving import forgotten
 from .outcome import Forgotten, Kept, NotKept, Outcome, Unchanged
 from .plan import Context, Table, apply, settled, with_rebound
+from .shipped import folder_told
 from .source import Statement
 from .view import InLayer
 
@@ -68,8 +69,8 @@ class Run:
             kept = self._kept
             origin = layer.view(layer.table.by_name).origin(name)
             if name not in kept and isinstance(origin, InLayer):
-                folder = layer.shipped.origins[name]
-                self._outcomes.append(NotKept(name, f"the cells folder {folder} gives it at each start"))
+                giver = folder_told(layer.shipped.origins[name])
+                self._outcomes.append(NotKept(name, f"{giver} gives it at each start"))
                 return
             statement = layer.variables.setting(name, kept, origin)
             if statement is None:
