@@ -6,8 +6,9 @@ import re
 
 from perdure.layer.definition import Kind
 from perdure.layer.errors import LayerError
+from perdure.layer.place import Mode
 
-from . import projects
+from . import others, projects
 from .cell import Cell
 from .workspace import Workspace
 
@@ -16,7 +17,7 @@ _NAMES = re.compile(r"(?:\[[^\]]*\]+|[^\s,\[])+")
 _SCRATCH = re.compile(r"\s*%%scratch\b")
 _LAYER_USAGE = (
     "%layer path tells the folder, %layer init makes a project layer in the working folder, "
-    "%layer trust accepts and loads one that is not trusted, "
+    "%layer refresh loads what others changed, %layer trust accepts and loads one that is not trusted, "
     "%layer trust PATH that one alone."
 )
 
@@ -63,7 +64,7 @@ def cells(workspace: Workspace) -> str:
 
 
 def layer(workspace: Workspace, line: str) -> str:
-    """`%layer [path | init [.] | trust [PATH]]`."""
+    """`%layer [path | init [.] | refresh [NAME…] | trust [PATH]]`."""
     words = line.split(maxsplit=1)
     if words == []:
         return f"{workspace.summary()}\n{_LAYER_USAGE}"
@@ -71,6 +72,8 @@ def layer(workspace: Workspace, line: str) -> str:
         return _path(workspace)
     if words[0] == "init":
         return init(workspace, *words[1:])
+    if words[0] == "refresh":
+        return refresh(workspace, *words[1:])
     if words[0] == "trust":
         try:
             return workspace.trust(*(path.rstrip() for path in words[1:]))
@@ -96,6 +99,18 @@ def init(workspace: Workspace, folder: str = "") -> str:
         return projects.init(workspace, folder.strip())
     except LayerError as error:
         return f"Nothing was made: {error}"
+
+
+def refresh(workspace: Workspace, names: str = "") -> str:
+    """`%layer refresh [NAME…]`."""
+    if workspace.layer is None:
+        return f"Nothing to load: {workspace.summary()}."
+    if (cell := workspace.cell.get()) is not None:
+        cell.commit()
+    try:
+        return others.refresh(workspace.layer, _NAMES.findall(names), records=workspace.mode is Mode.ON)
+    except LayerError as error:
+        return f"Not refreshed: {error}"
 
 
 def keep(workspace: Workspace, line: str) -> str | None:

@@ -37,7 +37,7 @@ from perdure.layer.session import session_id
 from perdure.layer.source import Source
 from perdure.layer.trust import TrustRecord
 
-from . import projects
+from . import others, projects
 from .cell import Cell
 from .cells_folders import CellsFolders
 from .report import some
@@ -100,6 +100,8 @@ class Workspace:
             told, self._problems = self._problems, []
         if request.keeps and request.notices is Notices.ALL:
             told, self._news = [*self._news, *told], []
+            if self.layer is not None:
+                told += others.news(self.layer)
         context = Context(
             self.session,
             count,

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FALLBACK", "GitStore", "Identity", "git_identity"]
 
+_FEW = 50  # commits to be read one by one
 _FOLDERS = ("objects/info", "objects/pack", "refs/heads", "refs/tags", "info")
 _FILES = {
     # gc.auto: git would pack in the middle of a cell. autocrlf: a file's bytes are what was kept. sharedRepository:
@@ -96,6 +97,9 @@ class GitStore:
         with told_as_fault(self._git / "HEAD"):
             return self._refs.head().commit
 
+    def mark(self) -> object:
+        return self._refs.mark()
+
     def commit(self, changes: Sequence[Change], message: Message) -> CommitId | None:
         """See `Store.commit`. LayerUnusable where HEAD names no branch or a merge is under way."""
         wanted = {change.path: change.data if isinstance(change, Write) else None for change in changes}
@@ -141,7 +145,7 @@ class GitStore:
             unknown = unknown_files(self.path, known.__contains__, self._ignored())
             return Dirt(tuple(RelPath(os.fsdecode(path)) for path in sorted(changed)), tuple(sorted(unknown)))
 
-    def log(self, limit: int | None = None) -> Sequence[LogEntry]:
+    def log(self, limit: int | None = None, *, since: CommitId | None = None) -> Sequence[LogEntry]:
         from dulwich.walk import Walker
 
         with self._alone, told_as_fault(self._git):
@@ -150,8 +154,25 @@ class GitStore:
                 return ()
             store = self._repo().object_store
             with self._damage_told(head):
-                walk = Walker(store, [_object_id(head)], max_entries=limit)
+                if since is not None and (few := self._straight(head, since)) is not None:
+                    return tuple(map(_log_entry, few[:limit]))
+                left_out = [_object_id(since)] if since is not None else None
+                walk = Walker(store, [_object_id(head)], exclude=left_out, max_entries=limit)
                 return tuple(_log_entry(step.commit) for step in walk)
+
+    def _straight(self, head: CommitId, since: CommitId) -> list[Commit] | None:
+        """The commits from `head` back to `since` where these are few and none is a merge: a walker takes its time."""
+        from dulwich.objects import Commit
+
+        found: list[Commit] = []
+        name = head
+        while name != since and len(found) < _FEW:
+            commit = Commit.from_string(self._object(name))
+            found.append(commit)
+            if len(commit.parents) != 1:
+                return None
+            name = CommitId(commit.parents[0].decode())
+        return found if name == since else None
 
     def _create(self, files: Mapping[RelPath, bytes], message: Message) -> None:
         journal = Journal(self._disk, self._git)

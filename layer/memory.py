@@ -50,13 +50,18 @@ class MemoryStore:
     def head(self) -> CommitId | None:
         return self._log[-1].id if self._log else None
 
+    def mark(self) -> object:
+        return self.head()
+
     def dirt(self) -> Dirt:
         with self._alone:
             changed = (path for path, data in self._committed.items() if self._working.get(path) != data)
             return Dirt(tuple(sorted(changed)), tuple(sorted(self._working.keys() - self._committed.keys())))
 
-    def log(self, limit: int | None = None) -> Sequence[LogEntry]:
-        return tuple(reversed(self._log))[:limit]
+    def log(self, limit: int | None = None, *, since: CommitId | None = None) -> Sequence[LogEntry]:
+        ids = [entry.id for entry in self._log]
+        new = self._log[ids.index(since) + 1 :] if since in ids else self._log
+        return tuple(reversed(new))[:limit]
 
     def edit(self, path: RelPath, data: bytes | None) -> None:
         """Change a working file by hand, past the store; None takes it away."""

@@ -12,20 +12,23 @@ from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
-from .boot import Boot, BootReport, Loaded
+from .boot import Boot, BootReport, Loaded, Skipped
 from .definition import Definition, Key, RelPath
 from .errors import StoreFault
 from .events import EventLog, EventName
 from .given import owner_of
 from .install import InPlace
 from .interrupts import interrupts_deferred
+from .others import Others, told_by
 from .outcome import Forgotten, Kept
 from .plan import Context, Entry, Table, apply, definitions_of, step
+from .refresh import Refresh, Refreshed
 from .reread import reread as read_again
 from .run import Run
 from .shipped import LoadedFolder, Location, Shipped
 from .store import CommitId, Dirt, Remove, Store, Write
 from .view import InLayer, Variable, View
+from .watch import Watch
 
 __all__ = ["Layer", "Location"]
 
@@ -55,6 +58,8 @@ class Layer:
         self._ambient = ambient
         self._files: dict[RelPath, bytes] = {}  # as last read or written here
         self._head: CommitId | None = None  # likewise
+        self._loaded: dict[RelPath, bytes] = {}  # as loaded or written here: what others changed since differs
+        self._watch = Watch(store)
         self.variables = self.shipped.variables
         self.table = Table()
         self.lock = threading.RLock()
@@ -66,8 +71,10 @@ class Layer:
             StoreFault: the folder cannot be read.
         """
         with self.lock:
+            self._watch.catch_up()
             self._head = self._store.head()
             self._files = dict(self._store.files())
+            self._loaded = self._files.copy()
             boot = Boot(self._files, self.root, self.image, self.variables.imports, self._modules, self.shipped)
             self.report = boot.run()
             entries = [Entry(item.definition, item.path) for item in self.report.loaded]
@@ -83,7 +90,15 @@ class Layer:
         """
         for loaded in self.shipped.folders:
             self.record_skipped_of(loaded)
-        for skipped in self.report.skipped:
+        self.record_skipped_files(self.report.skipped)
+
+    def record_skipped_files(self, files: Iterable[Skipped]) -> None:
+        """Put on the record that `files` of the layer were left out.
+
+        Raises:
+            StoreFault: the record cannot be written.
+        """
+        for skipped in files:
             self._events.record(EventName.FILE_SKIPPED, path=skipped.path, reason=skipped.reason)
 
     def record_skipped_of(self, loaded: LoadedFolder) -> None:
@@ -211,6 +226,47 @@ class Layer:
         self._files, self.table = files, made.table
         self.report = replace(self.report, skipped=made.skipped)
 
+    def news(self) -> Others | None:
+        """What others committed since this was asked last, or since the boot; None nearly always, after one look.
+
+        Raises:
+            StoreFault: the folder cannot be read.
+        """
+        if not self._watch.is_stirred:
+            return None
+        with self.lock:
+            commits = self._watch.look()
+            return None if commits is None else told_by(commits, self._store.files(), self._loaded)
+
+    def refresh(self, names: Collection[str] = ()) -> Refreshed:
+        """Load what others changed, or what they changed of `names` alone; with a name, over what is here instead.
+
+        Raises:
+            StoreFault: the folder cannot be read.
+        """
+        with self.lock:
+            self._watch.catch_up()
+            self.reread()
+            loading = Refresh(
+                self._files,
+                self._loaded,
+                self.table,
+                self.report.skipped,
+                self.root,
+                self.shipped,
+                self.view(self.image.live),
+                self._modules,
+            )
+            done = loading.run(names)
+            live = {item.path: item for item in loading.report.loaded}
+            skipped = {s.path: s for s in (*self.report.skipped, *loading.report.skipped) if s.path not in live}
+            others = (item for item in self.report.loaded if item.path not in live)
+            self.report = replace(
+                self.report, loaded=(*others, *live.values()), skipped=tuple(s for _, s in sorted(skipped.items()))
+            )
+            self.reread()  # with what is live now
+            return done
+
     def commit(self, edits: Iterable[Kept | Forgotten], context: Context) -> list[str]:
         """Write what `edits` come to; the sentences to warn with.
 
@@ -231,12 +287,19 @@ class Layer:
             changes = (*plan.changes, *map(Remove, replaced))
             commit = self._store.commit(changes, plan.message) if changes else None
             self.table = table
+            made = {table.entries[key].path for key in plan.kept}
             for change in changes:
-                if isinstance(change, Write):
-                    self._files[change.path] = change.data
-                else:
+                in_step = change.path in made or self._loaded.get(change.path) == self._files.get(change.path)
+                if not isinstance(change, Write):
                     self._files.pop(change.path, None)
-            self._head = commit or self._head
+                    self._loaded.pop(change.path, None)
+                    continue
+                self._files[change.path] = change.data
+                if in_step:  # else it is another's definition, of which this kernel changed an import
+                    self._loaded[change.path] = change.data
+            if commit is not None:
+                self._head = commit
+                self._watch.committed(commit)
             self._mended((*plan.kept, *plan.forgot), {change.path for change in changes})
             for edit in edits:
                 for definition in definitions_of(edit):

@@ -174,6 +174,9 @@ class Run:
             return outcome
         key, table, live = outcome.definition.key, self._layer.table, self._layer.image.live
         there = table.giver(key)
+        is_shipped = key in live and live[key] is self._layer.shipped.definitions.get(key)
+        if there is None and key in live and not is_shipped and key not in self._layer.skipped_names():
+            return replace(outcome, warnings=(*outcome.warnings, f"others took {key} out of the layer meanwhile"))
         if there is None or (key in live and live[key].text == there.definition.text):
             return outcome
         if there.path in {skipped.path for skipped in self._layer.report.skipped}:

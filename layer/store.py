@@ -131,12 +131,16 @@ class Store(Protocol):
         """The last commit, None before the first."""
         ...
 
+    def mark(self) -> object:
+        """A value that is another one whenever `head` may be; told in a few microseconds."""
+        ...
+
     def dirt(self) -> Dirt:
         """What `git status` would list, sorted; each unknown file by itself."""
         ...
 
-    def log(self, limit: int | None = None) -> Sequence[LogEntry]:
-        """The history behind `head`, newest first, at most `limit` entries."""
+    def log(self, limit: int | None = None, *, since: CommitId | None = None) -> Sequence[LogEntry]:
+        """The history behind `head`, newest first, at most `limit` entries; without what is behind `since`, and it."""
         ...
 
 
