@@ -40,6 +40,7 @@ from perdure.layer.trust import TrustRecord
 from . import others, projects
 from .cell import Cell
 from .cells_folders import CellsFolders
+from .notebook import notebook_name
 from .report import some
 from .wire import Notices, Request
 
@@ -73,6 +74,8 @@ class Workspace:
         self.cells_folders = CellsFolders(namespace, sys.modules, self._environ, cells)
         self.layer: Layer | None = None
         self.place: Place | None = None
+        self._folders: tuple[Path, ...] = ()  # what notebooks are named from: the project's, the working folder
+        self._notebooks: dict[str, str | None] = {}  # what a request said → the notebook
         self.waiting: Place | None = None  # a project layer that is not trusted yet; the personal one serves
         self.trouble: str | None = None  # why there is no layer although one was wanted
         self._problems: list[str] = []  # what the next cell is to tell
@@ -105,7 +108,7 @@ class Workspace:
         context = Context(
             self.session,
             count,
-            request.notebook or self._environ.get(_NOTEBOOK_VARIABLE),
+            self._notebook(request.notebook),
             Source(code).leading_comment() if keeps and "#" in code else "",
         )
         return Cell(self.layer.run() if self.layer is not None and keeps else None, context, tuple(told))
@@ -184,6 +187,9 @@ class Workspace:
     def take(self, ready: Ready) -> None:
         """Have what was opened be the layer that this kernel keeps to. Nothing of it is loaded yet."""
         self.place = ready.place
+        cwd = Path.cwd()
+        project = find_project(cwd) if ready.place.origin is Origin.PROJECT else None
+        self._folders, self._notebooks = (cwd,) if project is None else (project.parent, cwd), {}
         events = EventLog(Homes.of_user().events(ready.place), self.session, RealDisk())
         self.layer = Layer(
             ready.store,
@@ -225,6 +231,16 @@ class Workspace:
                 self.take(ready)
             case Absent():
                 pass
+
+    def _notebook(self, said: str | None) -> str | None:
+        """The notebook that a request says it comes from, else the one that the server started this kernel for."""
+        known, key = self._notebooks, said or ""
+        if key not in known:
+            text = said or self._environ.get(_NOTEBOOK_VARIABLE)
+            if text and os.path.isabs(text):
+                text = os.path.realpath(text)
+            known[key] = notebook_name(text, self._folders, by_server=not said)
+        return known[key]
 
     def _load_cells_folders(self) -> None:
         folders = self.cells_folders

@@ -19,8 +19,9 @@ from .events import EventLog, EventName
 from .given import owner_of
 from .install import InPlace
 from .interrupts import interrupts_deferred
+from .keepers import Keepers
 from .others import Others, told_by
-from .outcome import Forgotten, Kept
+from .outcome import Forgotten, Kept, Outcome
 from .plan import Context, Entry, Table, apply, definitions_of, step
 from .refresh import Refresh, Refreshed
 from .reread import reread as read_again
@@ -60,6 +61,7 @@ class Layer:
         self._head: CommitId | None = None  # likewise
         self._loaded: dict[RelPath, bytes] = {}  # as loaded or written here: what others changed since differs
         self._watch = Watch(store)
+        self._keepers = Keepers(events)
         self.variables = self.shipped.variables
         self.table = Table()
         self.lock = threading.RLock()
@@ -267,6 +269,14 @@ class Layer:
             self.reread()  # with what is live now
             return done
 
+    def told_of_notebook(self, outcome: Outcome, context: Context) -> Outcome:
+        """`outcome`, which says so where it replaces what another notebook kept."""
+        if not isinstance(outcome, Kept) or (key := outcome.definition.key) not in self.table.entries:
+            return outcome
+        if (other := self._keepers.replaced(key, context.notebook)) is None:
+            return outcome
+        return replace(outcome, warnings=(*outcome.warnings, f"{key} was kept by {other}; this replaces it"))
+
     def commit(self, edits: Iterable[Kept | Forgotten], context: Context) -> list[str]:
         """Write what `edits` come to; the sentences to warn with.
 
@@ -311,9 +321,11 @@ class Layer:
             if commit is None:
                 return []
             try:
+                self._keepers.kept(plan.kept, context.notebook)
+                where = {"notebook": context.notebook} if context.notebook is not None else {}
                 for key in plan.kept:
                     entry = table.entries[key]
-                    self._events.record(EventName.DEFINITION_RECORDED, key=key, path=entry.path, commit=commit)
+                    self._events.record(EventName.DEFINITION_RECORDED, key=key, path=entry.path, commit=commit, **where)
                 for key in plan.forgot:
                     self._events.record(EventName.DEFINITION_FORGOTTEN, key=key, commit=commit)
             except StoreFault as fault:

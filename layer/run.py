@@ -124,6 +124,7 @@ class Run:
             return outcomes, []
         restored = self._restored(edits, ahead)
         outcomes = [settled(outcome, ahead, restored) for outcome in outcomes]
+        outcomes = [self._layer.told_of_notebook(outcome, context) for outcome in outcomes]
         edits = [outcome for outcome in outcomes if isinstance(outcome, Kept | Forgotten)]
         try:
             warnings = self._layer.commit(edits, context)
