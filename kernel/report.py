@@ -133,8 +133,9 @@ def _is_settled(name: str, later: Iterable[Outcome]) -> bool:
 
 
 def _already(definition: Definition) -> str:
-    what = definition.text.splitlines()[-1] if definition.kind is Kind.VALUE else ""
-    shown = f", as {what[:_SHOWN]}{'…' if len(what) > _SHOWN else ''}" if what else ""
+    lines = [line for line in definition.text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    what = lines[0] if lines and definition.kind is Kind.VALUE else ""
+    shown = f", as {what[:_SHOWN]}{'…' if len(what) > _SHOWN or lines[1:] else ''}" if what else ""
     return f"[layer: {', '.join(definition.gives)} is kept already{shown}]"
 
 

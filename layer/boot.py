@@ -153,6 +153,9 @@ class Boot:
                 self._skip(path, "it is nested too deeply to be read")
                 continue
             names = file.definition.gives
+            if taken := MODULE_NAMES.intersection(names):
+                self._skip(path, f"{min(taken)} is the kernel's own")
+                continue
             if twice := [name for name in names if name in self._givers]:
                 self._skip(path, f"{twice[0]} is defined in {self._givers[twice[0]]} too; remove one of the files")
                 continue

@@ -20,6 +20,7 @@ from .given import owner_of
 from .install import InPlace
 from .interrupts import interrupts_deferred
 from .keepers import Keepers
+from .naming import name_told_by
 from .others import Others, told_by
 from .outcome import Forgotten, Kept, Outcome
 from .plan import Context, Entry, Table, apply, definitions_of, step
@@ -27,7 +28,7 @@ from .refresh import Refresh, Refreshed
 from .reread import reread as read_again
 from .run import Run
 from .shipped import LoadedFolder, Location, Shipped
-from .store import CommitId, Dirt, Remove, Store, Write
+from .store import CommitId, Dirt, Message, Remove, Store, Write
 from .view import InLayer, Variable, View
 from .watch import Watch
 
@@ -60,6 +61,7 @@ class Layer:
         self._files: dict[RelPath, bytes] = {}  # as last read or written here
         self._head: CommitId | None = None  # likewise
         self._loaded: dict[RelPath, bytes] = {}  # as loaded or written here: what others changed since differs
+        self._by_hand: set[RelPath] = set()  # files that may have what no commit has
         self._watch = Watch(store)
         self._keepers = Keepers(events)
         self.variables = self.shipped.variables
@@ -115,7 +117,9 @@ class Layer:
 
     def dirt(self) -> Dirt:
         """What `git status` lists in the layer's folder."""
-        return self._store.dirt()
+        dirt = self._store.dirt()
+        self._by_hand.update(dirt.changed, dirt.unknown)
+        return dirt
 
     def run(self) -> Run:
         """A new run of statements, to be committed together."""
@@ -180,8 +184,10 @@ class Layer:
 
     # What follows is for a Run, which holds the lock while it asks.
 
-    def view(self, kept: Mapping[str, Definition], bound: Iterable[str] = ()) -> View:
-        """What a decision sees, on a statement that bound the names `bound`."""
+    def view(
+        self, kept: Mapping[str, Definition], bound: Iterable[str] = (), called: frozenset[str] = frozenset()
+    ) -> View:
+        """What a decision sees, on a statement that bound the names `bound` and called methods of those in `called`."""
         changed = frozenset(name for name in bound if name in kept and self.image.is_other(name))
         return View(
             self.image.namespace,
@@ -194,6 +200,8 @@ class Layer:
             origins=self.shipped.origins,
             lost=self.shipped.lost,
             functions=self.image.functions,
+            altered=self.variables.changed,
+            called_on=called,
             changed=changed,
         )
 
@@ -205,13 +213,13 @@ class Layer:
         """
         return self._store.head() != self._head
 
-    def has_changed(self, definition: Definition) -> bool:
-        """Whether the file that gives what `definition` gives is no more as this kernel last read or wrote it.
+    def has_changed(self, names: Iterable[str]) -> bool:
+        """Whether a file that gives one of `names` is no more as this kernel last read or wrote it.
 
         Raises:
             StoreFault: the file cannot be read.
         """
-        paths = {entry.path for name in definition.gives if (entry := self.table.giver(name))}
+        paths = {entry.path for name in names if (entry := self.table.giver(name))}
         return any(self._store.file(path) != self._files.get(path) for path in paths)
 
     def reread(self) -> None:
@@ -225,6 +233,7 @@ class Layer:
         shipped = self.shipped.definitions
         live = [name for name, definition in self.image.live.items() if shipped.get(name) is not definition]
         made = read_again(files, self._files, self.table, self.report.skipped, live)
+        self._by_hand.update(path for path in {*files, *self._files} if files.get(path) != self._files.get(path))
         self._files, self.table = files, made.table
         self.report = replace(self.report, skipped=made.skipped)
 
@@ -295,6 +304,7 @@ class Layer:
             plan = step(self.table, table, kept, forgot, context, self.skipped_names())
             replaced = self._skipped_files_of((*plan.kept, *plan.forgot), table)
             changes = (*plan.changes, *map(Remove, replaced))
+            self._adopt(change.path for change in changes)
             commit = self._store.commit(changes, plan.message) if changes else None
             self.table = table
             made = {table.entries[key].path for key in plan.kept}
@@ -331,6 +341,16 @@ class Layer:
             except StoreFault as fault:
                 return [f"kept, but not on record: {fault}"]
             return []
+
+    def _adopt(self, paths: Iterable[RelPath]) -> None:
+        """Commit what a hand made of the files `paths`, which are about to be replaced: it would be in no commit."""
+        found = [(path, data) for path in sorted(self._by_hand.intersection(paths)) if (data := self._store.file(path))]
+        if found:
+            subject = f"adopt {', '.join(name_told_by(path) for path, _ in found)}"
+            message = Message(subject, "Changed by hand.")
+            if commit := self._store.commit([Write(path, data) for path, data in found], message):
+                self._watch.committed(commit)
+        self._by_hand.difference_update(path for path, _ in found)
 
     def _skipped_files_of(self, keys: Iterable[Key], table: Table) -> list[RelPath]:
         """Files that were skipped at boot and whose names now have another, or none: left, they would come back."""

@@ -36,12 +36,20 @@ def suspect(text: str, node: ast.AST) -> str | None:
         for comment in telling.COMMENT.findall(text):
             if found := _told(comment, is_code=True):
                 return found
-    return "a token" if has_token(text) else None
+    return "a token" if _has_token_inside(text, node) else None
 
 
 def says_secret(text: str) -> bool:
     """Whether a comment with `text` gives a secret away."""
     return has_token(text) or _told(text, is_code=True) is not None
+
+
+def _has_token_inside(text: str, node: ast.AST) -> bool:
+    """Whether there is a token in `text`, also one written in parts: `"sk-" "…"`."""
+    if not any(mark in text for mark in telling.MARKS):
+        return False
+    parts = (part.value for part in walk([node]) if isinstance(part, ast.Constant))
+    return has_token(text) or any(has_token(value) for value in parts if isinstance(value, str))
 
 
 def has_token(text: str) -> bool:
@@ -93,6 +101,9 @@ def _told(text: str, *, is_code: bool) -> str | None:
         tells = is_telling(name)
         if (tells or _is_hinting(name)) and _is_told(match, name, tells, is_code):
             return name
+    for match in telling.PROSE.finditer(text):
+        if _looks_secret(match["said"]):
+            return match["name"]
     for header in telling.HEADER.finditer(text):
         said = header["said"]
         if header["known"]:

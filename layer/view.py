@@ -86,6 +86,8 @@ class View:
     origins: Mapping[str, str] = field(default_factory=dict)  # the folders of `shipped`, by the same names
     lost: AbstractSet[str] = frozenset()  # the names of `shipped` that a cell has set otherwise since, or deleted
     functions: Collection[str] = ()  # the kept names that could be called before the statement decided on
+    altered: AbstractSet[str] = frozenset()  # the kept names whose values were changed in place since
+    called_on: frozenset[str] = frozenset()  # the kept names of whose values the statement called methods
     changed: frozenset[str] = frozenset()  # the kept names that the statement decided on bound to another object
 
     def origin(self, name: str, dotted: Iterable[str] = ()) -> Origin:
@@ -184,6 +186,10 @@ def _literal(node: ast.stmt) -> object:
         return MISSING
 
 
+def _is_plain(item: object) -> bool:
+    return type(item) in ATOMS or (type(item) is tuple and all(map(_is_plain, item)))
+
+
 def equal(one: object, other: object) -> bool:
     """Equality of built-in values, without running any `__eq__` of the user's."""
     if type(one) is not type(other):
@@ -195,7 +201,7 @@ def equal(one: object, other: object) -> bool:
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):
         return len(one) == len(other) and all(map(equal, one, other))
     if isinstance(one, set | frozenset) and isinstance(other, set | frozenset):
-        return len(one) == len(other) and all(type(item) in ATOMS for item in other) and one == other
+        return len(one) == len(other) and all(map(_is_plain, other)) and one == other
     if isinstance(one, float | complex):
         return repr(one) == repr(other)  # 0.0 is not -0.0
     return one == other
