@@ -84,7 +84,7 @@ class Cell:
 
     def settled(self) -> Context:
         """Commit what waits; gives where a commit that follows comes from."""
-        self._flush()
+        self.commit()
         return self._context
 
     def keep(self, name: str) -> None:
@@ -100,6 +100,16 @@ class Cell:
             self._flush()
             self._guarded(lambda run: run.forget(name), lambda: (name,))
             self.report.asked += self._flush()
+
+    def go_on(self, run: Run) -> None:
+        """What is defined from here on belongs to `run`, as when the kernel has another layer now."""
+        self.commit()
+        if self._run is not None:
+            self._run = run
+
+    def commit(self) -> None:
+        """Commit what waits, for who looks at the layer or changes it while the cell runs."""
+        self._flush()
 
     def not_kept(self, name: str, reason: str) -> None:
         """Say that `name` could not even be offered."""

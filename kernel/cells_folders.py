@@ -1,5 +1,7 @@
 """The cells folders of one kernel: which were asked for, which are loaded, and what is to be said of the others.
 
+Below a project's layer the personal one is loaded as the last of them.
+
 Knows no IPython. What a folder is asked before it is loaded stands in layer.cells_folder, how it is loaded in
 layer.shipped.
 """
@@ -15,9 +17,10 @@ from types import ModuleType
 from perdure.layer.cells_folder import Refused, open_folder
 from perdure.layer.definition import Kind
 from perdure.layer.errors import LayerUnusable
+from perdure.layer.making import is_blank
 from perdure.layer.place import CellsPlace, cells_entries, read_cells_entry
 from perdure.layer.plan import Entry
-from perdure.layer.shipped import LoadedFolder, Shipped
+from perdure.layer.shipped import PERSONAL, LoadedFolder, Shipped
 from perdure.layer.trust import TrustRecord
 
 from .report import some
@@ -42,6 +45,7 @@ class CellsFolders:
         self.refused += [Refused(Path(repr(o)), "is no path; c.PerdureKernel.cells is a list of texts") for o in odd]
         self._texts = cells_entries(environ, texts)
         self._cwd = Path.cwd()  # a definition may go elsewhere as it loads
+        self.personal: Path | None = None  # the resolved path of the personal layer, if that is below a project's
 
     def __bool__(self) -> bool:
         """Whether any folder was asked for."""
@@ -69,6 +73,23 @@ class CellsFolders:
                     )
                 )
 
+    def load_personal(self, path: Path, trust: TrustRecord, layer: Path) -> None:
+        """Load the personal layer at `path`, below that at `layer`, if there is one. Raises nothing, as `load`."""
+        try:
+            if is_blank(path):
+                return
+            opened = open_folder(CellsPlace(path), trust, layer=layer, taken=())
+            if opened.path == Path(os.path.realpath(layer)) or opened.path in {f.path for f in self.shipped.folders}:
+                return  # it is loaded in any case
+            self.personal = opened.path
+            if isinstance(opened, Refused):
+                self.refused.append(opened)
+            else:
+                self.shipped.load(opened, PERSONAL)
+        except Exception as error:  # a mistake of ours must cost one folder at most
+            _log.exception("perdure could not load the personal layer %s", path)
+            self.refused.append(Refused(path, f"cannot be loaded ({type(error).__name__}: {error})"))
+
     def waiting(self, path: Path | None) -> list[Refused]:
         """The folders that wait to be trusted; that at the resolved `path` alone if one is given."""
         return [refused for refused in self.refused if refused.waits and path in (None, refused.path)]
@@ -87,26 +108,33 @@ class CellsFolders:
             )
         if isinstance(opened, Refused):
             self.refused[self.refused.index(refused)] = opened
-            return f"Cells folder {opened.path} {opened.why}.", None
+            return f"{self._named(opened.path).capitalize()} {opened.path} {opened.why}.", None
         self.refused.remove(refused)
-        loaded = self.shipped.load(opened)
+        loaded = self.shipped.load(opened, PERSONAL if opened.path == self.personal else None)
         count = len(loaded.report.loaded)
-        told = [f"Cells folder {opened.path}: {count} definition{'s'[: count != 1]} loaded.", *self._skips(loaded)]
+        what = self._named(opened.path).capitalize()
+        told = [f"{what} {opened.path}: {count} definition{'s'[: count != 1]} loaded.", *self._skips(loaded)]
         if printed := loaded.report.output.rstrip():
             told.append(f"Loading printed:\n{printed}")
         return "\n".join(told), loaded
 
     def summary(self) -> str:
         """How many there are, as a part of the boot line; empty where none was asked for."""
-        loaded, left = len(self.shipped.folders), len(self.refused)
-        if not loaded and not left:
-            return ""
-        count = f"{loaded} cells folder{'s'[: loaded != 1]}"
-        return f"{count} ({left} not loaded)" if left else count
+        loaded = sum(folder.path != self.personal for folder in self.shipped.folders)
+        left = sum(refused.path != self.personal for refused in self.refused)
+        below = [
+            f"over {len(folder.report.loaded)} of the personal layer"
+            for folder in self.shipped.folders
+            if folder.path == self.personal
+        ]
+        if loaded or left:
+            count = f"{loaded} cells folder{'s'[: loaded != 1]}"
+            below.append(f"{count} ({left} not loaded)" if left else count)
+        return ", ".join(below)
 
     def problems(self) -> list[str]:
         """What the first cell is to say of the start."""
-        told = [f"cells folder {refused.path} {refused.why}" for refused in self.refused]
+        told = [f"{self._named(refused.path)} {refused.path} {refused.why}" for refused in self.refused]
         skips = [line for loaded in self.shipped.folders for line in self._skips(loaded)]
         told += some(skips, "more files of cells folders are skipped; %cells lists them")
         lazy = [
@@ -125,7 +153,7 @@ class CellsFolders:
         """The lines of `%cells`, folder by folder; `layer` are the layer's definitions."""
         kept = {name for entry in layer for name in entry.definition.gives}
         lines = [line for loaded in self.shipped.folders for line in self._listed(loaded, kept)]
-        return lines + [f"cells folder {refused.path} {refused.why}" for refused in self.refused]
+        return lines + [f"{self._named(refused.path)} {refused.path} {refused.why}" for refused in self.refused]
 
     def overrides(self, layer: Sequence[Entry]) -> list[str]:
         """Of the layer's definitions those that replace shipped ones, as `area (of /team)`."""
@@ -135,7 +163,7 @@ class CellsFolders:
     def _listed(self, loaded: LoadedFolder, kept: set[str]) -> list[str]:
         path, pin, report = loaded.path, loaded.pin, loaded.report
         count = len(report.loaded)
-        head = f"cells folder {path}" + (f" at commit {pin[:_SHOWN]}" if pin else "")
+        head = f"{self._named(path)} {path}" + (f" at commit {pin[:_SHOWN]}" if pin else "")
         lines = [f"{head}: {count} definition{'s'[: count != 1]}"]
         definitions = sorted((item.definition for item in report.loaded), key=lambda definition: definition.key)
         by_kind = ((kind, [name for made in definitions if made.kind is kind for name in made.gives]) for kind in Kind)
@@ -159,6 +187,10 @@ class CellsFolders:
             for item in report.loaded
             if item.lazy is not None
         ]
+
+    def _named(self, path: Path) -> str:
+        """What the folder at `path` is."""
+        return "personal layer" if path == self.personal else "cells folder"
 
     def _skips(self, loaded: LoadedFolder) -> list[str]:
         skipped = loaded.report.skipped

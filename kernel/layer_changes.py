@@ -1,4 +1,4 @@
-"""What `%layer` does: takes a commit back, writes source out, accepts folders."""
+"""What `%layer` does: takes a commit back, writes source out, makes, loads and accepts layers and folders."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ from perdure.layer.module import cell_of, in_ipython_only, module_of
 from perdure.layer.past import SHORT
 from perdure.layer.place import Mode
 from perdure.layer.room import Layer
+from perdure.layer.shipped import folder_told
 from perdure.layer.taken import in_load_order, with_what_they_need
 from perdure.layer.undo import NotUndone, Undone
 
+from . import others, projects
 from .layer_views import no_layer, what_was_taken
+from .magics import names_in
 from .shown import Shown
 from .workspace import Workspace
 
@@ -74,6 +77,29 @@ def export(workspace: Workspace, rest: str) -> Shown:
     return Shown("\n".join([f"{count} definition{'s'[: count != 1]} in {path}.", *_lacks(definitions, plain=True)]))
 
 
+def init(workspace: Workspace, rest: str) -> Shown:
+    """`%layer init [.]`."""
+    if rest not in ("", "."):
+        return Shown(f"%layer init makes a project layer in the working folder, not in {rest}; %cd goes to another.")
+    try:
+        return Shown(projects.init(workspace, rest))
+    except LayerError as error:
+        return Shown(f"Nothing was made: {error}")
+
+
+def refresh(workspace: Workspace, rest: str) -> Shown:
+    """`%layer refresh [NAME…]`."""
+    if workspace.layer is None:
+        return Shown(f"Nothing to load: {workspace.summary()}.")
+    if (cell := workspace.cell.get()) is not None:
+        cell.commit()
+    try:
+        wanted = names_in(workspace, rest)
+        return Shown(others.refresh(workspace.layer, wanted, records=workspace.mode is Mode.ON))
+    except LayerError as error:
+        return Shown(f"Not refreshed: {error}")
+
+
 def trust(workspace: Workspace, rest: str) -> Shown:
     """`%layer trust [PATH]`."""
     try:
@@ -90,7 +116,8 @@ def _told(done: Undone, layer: Layer) -> list[str]:
         if names:
             lines.append(f"{', '.join(names)} {many if names[1:] else one}.")
     lines += [f"{name} is registered until this kernel ends." for name in done.gone if "@" in name]
-    lines += [f"The next start brings {name} back, from a cells folder." for name in done.returning]
+    origins = layer.shipped.origins
+    lines += [f"The next start brings {name} back, from {folder_told(origins[name])}." for name in done.returning]
     lines += [f"{each.path} does not load: {each.reason}." for each in done.failed]
     for name in (*done.loaded, *done.gone):
         made = dependents(name, layer.table.by_name.values())

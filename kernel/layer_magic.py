@@ -6,6 +6,7 @@ waits for them. Knows no IPython.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from .shown import Shown
 
 
+_ANY = sys.maxsize  # names
+
+
 @dataclass(frozen=True, slots=True)
 class Subcommand:
     """`%layer WORD …`, by the function WORD of `module`, given the workspace and what follows."""
@@ -26,7 +30,7 @@ class Subcommand:
     usage: str  # the word, then its arguments
     help: str
     module: str
-    takes_name: bool = False  # whether a definition's name comes first
+    names: int = 0  # how many definitions may be named first
 
     @property
     def word(self) -> str:
@@ -40,18 +44,18 @@ class Subcommand:
 
 
 _ALL = (
-    Subcommand("log [NAME] [-n N]", "the commits, newest first; of one definition", "layer_views", takes_name=True),
-    Subcommand("show NAME", "its text, where it is, who made it and when", "layer_views", takes_name=True),
-    Subcommand(
-        "diff NAME [REV]", "what changed since the version before, or since REV", "layer_views", takes_name=True
-    ),
+    Subcommand("log [NAME] [-n N]", "the commits, newest first; of one definition", "layer_views", names=1),
+    Subcommand("show NAME", "its text, where it is, who made it and when", "layer_views", names=1),
+    Subcommand("diff NAME [REV]", "what changed since the version before, or since REV", "layer_views", names=1),
     Subcommand("undo [COMMIT]", "take the last commit back, or COMMIT, live too", "layer_changes"),
-    Subcommand("uses NAME", "who needs it, and what it needs", "layer_views", takes_name=True),
+    Subcommand("uses NAME", "who needs it, and what it needs", "layer_views", names=1),
     Subcommand("used", "what the cells of this session took from the layer", "layer_views"),
     Subcommand("bake", "write that as source into the next cell", "layer_changes"),
     Subcommand("skipped", "the files that were not loaded, why, and what mends them", "layer_views"),
     Subcommand("export PATH [-f]", "write all as one tidy module; -f overwrites", "layer_changes"),
     Subcommand("path", "the folder", "layer_views"),
+    Subcommand("init [.]", "make a project layer in the working folder; . below another one too", "layer_changes"),
+    Subcommand("refresh [NAME…]", "load what others changed, or of it NAME alone", "layer_changes", names=_ANY),
     Subcommand("trust [PATH]", "accept and load what is not trusted yet", "layer_changes"),
 )
 SUBCOMMANDS = {each.word: each for each in _ALL}
@@ -86,7 +90,7 @@ def completions(workspace: Workspace, before: str) -> Iterable[str]:
     if len(words) < 2:
         return list(SUBCOMMANDS)
     subcommand = SUBCOMMANDS.get(words[0])
-    if subcommand is None or not subcommand.takes_name or len(words) > 2:
+    if subcommand is None or len(words) - 1 > subcommand.names:
         return ()
     from . import layer_views
 

@@ -31,7 +31,11 @@ def no_layer(workspace: Workspace) -> Shown:
 
 def path(workspace: Workspace, _rest: str) -> Shown:
     """`%layer path`."""
-    return Shown(str(workspace.place.path) if workspace.place is not None else workspace.summary())
+    if workspace.place is None:
+        return Shown(workspace.summary())
+    below = workspace.cells_folders.personal
+    told = f"\nThe personal layer {below} is loaded before it." if below is not None else ""
+    return Shown(f"{workspace.place.path}{told}")
 
 
 def summary(workspace: Workspace) -> Shown:
@@ -78,7 +82,8 @@ def show(workspace: Workspace, name: str) -> Shown:
         told += [("skipped", each.reason) for each in layer.report.skipped if each.path == entry.path]
     elif given := shipped.given.get(name) or shipped.asleep.get(name):
         definition, where = given.definition, given.folder / given.path
-        told = [("made", "in a cells folder")]
+        is_personal = given.folder == workspace.cells_folders.personal
+        told = [("made", "in the personal layer" if is_personal else "in a cells folder")]
     else:
         return _unknown(workspace, name)
     told = [("file", str(where)), *told]

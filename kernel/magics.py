@@ -57,7 +57,7 @@ def cells(workspace: Workspace) -> str:
 
 def keep(workspace: Workspace, line: str) -> str | None:
     """`%keep NAME…`: keep these names although the rule does not; what came of it is told by the cell's notices."""
-    if not (names := _names(workspace, line)):
+    if not (names := names_in(workspace, line)):
         return "%keep NAME keeps a definition or variable that is not kept by itself."
     if (cell := _keeping(workspace)) is None:
         return f"Nothing is kept here: {workspace.summary()}"
@@ -68,7 +68,7 @@ def keep(workspace: Workspace, line: str) -> str | None:
 
 def forget(workspace: Workspace, line: str) -> str | None:
     """`%forget NAME…`: take these definitions out of the layer and the namespace, also `Foo.m` and `f@Type`."""
-    if not (names := _names(workspace, line)):
+    if not (names := names_in(workspace, line)):
         return "%forget NAME takes a definition out of the layer; %cells lists them."
     if (cell := _keeping(workspace)) is None:
         return f"Nothing is forgotten here: {workspace.summary()}"
@@ -77,7 +77,7 @@ def forget(workspace: Workspace, line: str) -> str | None:
     return None
 
 
-def _names(workspace: Workspace, line: str) -> list[str]:
+def names_in(workspace: Workspace, line: str) -> list[str]:
     """The names in `line`; `area@int | float` is one."""
     layer, whole = workspace.layer, line.strip()
     is_one = layer is not None and (layer.table.giver(whole) is not None or whole in layer.variables.refused)

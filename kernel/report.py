@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from perdure.layer.definition import Definition, Kind
 from perdure.layer.outcome import Forgotten, Hidden, Kept, NotKept, Outcome, Returns, Unchanged
+from perdure.layer.shipped import folder_told
 
 from .wire import VERSION, Notices
 
@@ -66,7 +67,7 @@ class Report:
             elif isinstance(outcome, Hidden) and not _is_settled(outcome.name, self.outcomes[number:]):
                 said.append(_hidden(outcome))
             elif isinstance(outcome, Returns) and not _is_settled(outcome.name, self.outcomes[number:]):
-                said.append(f"the next start brings {outcome.name} back, from the cells folder {outcome.folder}")
+                said.append(f"the next start brings {outcome.name} back, from {folder_told(outcome.folder)}")
         return list(dict.fromkeys(said))
 
 

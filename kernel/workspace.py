@@ -18,27 +18,32 @@ from perdure.layer.disk import RealDisk
 from perdure.layer.errors import LayerError
 from perdure.layer.events import EventLog
 from perdure.layer.git import git_identity
-from perdure.layer.opening import Absent, Ready, Untrusted, open_layer
+from perdure.layer.opening import Absent, Opening, Ready, Untrusted, open_layer
 from perdure.layer.place import (
     MODE_VARIABLE,
     Homes,
     Mode,
+    Origin,
     Place,
     choose,
     layer_name,
+    personal_place,
     read_cells_entry,
     read_mode,
     remembered_name,
 )
 from perdure.layer.plan import Context
+from perdure.layer.project import find_project
 from perdure.layer.room import Layer
 from perdure.layer.session import session_id
 from perdure.layer.source import Source
 from perdure.layer.trust import TrustRecord
 from perdure.layer.view import MODULE_NAMES
 
+from . import others, projects
 from .cell import Cell
 from .cells_folders import CellsFolders
+from .notebook import notebook_name
 from .report import some
 from .wire import Notices, Request
 
@@ -73,6 +78,9 @@ class Workspace:
         self.ran: list[str] = []  # the texts of the cells of this session, as IPython has transformed them
         self.layer: Layer | None = None
         self.place: Place | None = None
+        self._folders: tuple[Path, ...] = ()  # what notebooks are named from: the project's, the working folder
+        self._notebooks: dict[str, str | None] = {}  # what a request said → the notebook
+        self.waiting: Place | None = None  # a project layer that is not trusted yet; the personal one serves
         self.trouble: str | None = None  # why there is no layer although one was wanted
         self._problems: list[str] = []  # what the next cell is to tell
         self._news: list[str] = []  # what the next cell that shows all notices is to tell
@@ -89,7 +97,7 @@ class Workspace:
         self._guarded(self._open)
         with around or nullcontext():
             self._guarded(self._load_cells_folders)
-            self._boot_layer()
+            self.boot_layer()
 
     def open_cell(self, request: Request, code: str, count: int | None) -> Cell:
         """A cell that is about to run; `count` is the number of its In, None where it has none."""
@@ -99,10 +107,12 @@ class Workspace:
             told, self._problems = self._problems, []
         if request.keeps and request.notices is Notices.ALL:
             told, self._news = [*self._news, *told], []
+            if self.layer is not None:
+                told += others.news(self.layer)
         context = Context(
             self.session,
             count,
-            request.notebook or self._environ.get(_NOTEBOOK_VARIABLE),
+            self._notebook(request.notebook),
             Source(code).leading_comment() if keeps and "#" in code else "",
         )
         run = self.layer.run() if self.layer is not None and keeps else None
@@ -127,8 +137,9 @@ class Workspace:
         place = self.place if self.layer is None else None
         if place is not None and wanted not in (None, Path(os.path.realpath(place.path))):
             place = None
+        project = self.waiting if self.waiting is not None and wanted in (None, self.waiting.path) else None
         waiting = self.cells_folders.waiting(wanted) if self.mode is not Mode.OFF else []
-        if place is None and not waiting:
+        if place is None and project is None and not waiting:
             where = "No layer here" if path is None else f"Nothing at {path}"
             return f"{where} waits for trust. {self.summary()}."
         record, said = TrustRecord(Homes.of_user().state, RealDisk()), []
@@ -141,13 +152,14 @@ class Workspace:
                     said.append("What the layer skipped for want of it is loaded at the next start.")
                 if self.mode is Mode.ON:
                     self.layer.record_skipped_of(loaded)
-        if place is not None:
+        if project is not None:
+            said.append(projects.accept(self, project, record))
+        elif place is not None:
             record.accept(place.path)
             self.trouble = None
             self._guarded(self._open)
-            self._boot_layer()
-            problems, self._problems = self._problems, []
-            said += problems if self.layer is None else [f"{self.summary()}.", *problems]
+            self.boot_layer()
+            said += self.take_problems() if self.layer is None else [f"{self.summary()}.", *self.take_problems()]
         return "\n".join(said)
 
     def summary(self) -> str:
@@ -164,49 +176,96 @@ class Workspace:
             parts.append(f"{skipped} skipped")
         if self.mode is Mode.READONLY:
             parts.append("nothing is kept (read-only)")
-        return f"perdure layer {self.layer.root}: {', '.join(parts)}; %cells lists them"
+        if self.waiting is not None:
+            parts.append(f"{self.waiting.path} is not trusted")
+        project = "project " if self.place is not None and self.place.origin is Origin.PROJECT else ""
+        return f"perdure {project}layer {self.layer.root}: {', '.join(parts)}; %cells lists them"
+
+    def problem(self, said: str) -> None:
+        """Have the next cell that shows notices tell what is `said`."""
+        self._problems.append(f"[layer: {said}]")
+
+    def take_problems(self) -> list[str]:
+        """What the next cell was to tell, for who tells it now."""
+        problems, self._problems = self._problems, []
+        return problems
+
+    def open(self, place: Place, *, make: bool = True) -> Opening:
+        """What is at `place`; a layer is made there if it may be.
+
+        Raises:
+            LayerError: as `open_layer`.
+        """
+        return open_layer(place, Homes.of_user(), author=None, disk=RealDisk(), make=make and self.mode is Mode.ON)
+
+    def take(self, ready: Ready) -> None:
+        """Have what was opened be the layer that this kernel keeps to. Nothing of it is loaded yet."""
+        self.place = ready.place
+        cwd = Path.cwd()
+        project = find_project(cwd) if ready.place.origin is Origin.PROJECT else None
+        self._folders, self._notebooks = (cwd,) if project is None else (project.parent, cwd), {}
+        events = EventLog(Homes.of_user().events(ready.place), self.session, RealDisk())
+        self.layer = Layer(
+            ready.store,
+            ready.place.path,
+            self._namespace,
+            events,
+            ambient=self._ambient,
+            shipped=self.cells_folders.shipped,
+        )
+        if ready.made and _git_name() is None:
+            self._news.append(
+                "[layer: git knows no name for you, so commits are by perdure <perdure@localhost>; "
+                "`git config --global user.name` and user.email change that]"
+            )
+
+    def boot_layer(self) -> None:
+        """Load the layer, if there is one, and note what is to be told of it."""
+        self._guarded(lambda: self._load_and_tell(self.layer) if self.layer is not None else None)
+
+    def personal(self) -> Place:
+        """Where the user's own layer is."""
+        homes, user = Homes.of_user(), self._environ.get("USER")
+        return personal_place(homes, remembered_name(homes, RealDisk(), lambda: layer_name(_git_name(), user)))
 
     def _open(self) -> None:
-        homes = Homes.of_user()
-        disk = RealDisk()
-        user = self._environ.get("USER")
-
-        def personal() -> str:
-            return remembered_name(homes, disk, lambda: layer_name(_git_name(), user))
-
-        self.place = choose(self._environ, self._configured, homes, personal, cwd=Path.cwd())
-        opening = open_layer(self.place, homes, author=None, disk=disk, make=self.mode is Mode.ON)
-        match opening:
+        cwd = Path.cwd()
+        place = choose(self._environ, self._configured, lambda: find_project(cwd), self.personal, cwd=cwd)
+        if place.origin is Origin.PROJECT:
+            if projects.open_found(self, place, cwd):
+                return
+            place = self.personal()
+        self.place = place
+        match self.open(place):
             case Untrusted(place, files):
                 self.place = place
                 some = f" with {len(files)} definition{'s'[: len(files) != 1]}"
                 self._do_without(f"{place.path}{some} is not trusted; look at it, then %layer trust loads it")
-            case Ready(store, place, made):
-                self.place = place
-                events = EventLog(homes.events(place.name), self.session, disk)
-                shipped = self.cells_folders.shipped
-                self.layer = Layer(store, place.path, self._namespace, events, ambient=self._ambient, shipped=shipped)
-                if made and _git_name() is None:
-                    self._news.append(
-                        "[layer: git knows no name for you, so commits are by perdure <perdure@localhost>; "
-                        "`git config --global user.name` and user.email change that]"
-                    )
+            case Ready() as ready:
+                self.take(ready)
             case Absent():
                 pass
 
+    def _notebook(self, said: str | None) -> str | None:
+        """The notebook that a request says it comes from, else the one that the server started this kernel for."""
+        known, key = self._notebooks, said or ""
+        if key not in known:
+            text = said or self._environ.get(_NOTEBOOK_VARIABLE)
+            if text and os.path.isabs(text):
+                text = os.path.realpath(text)
+            known[key] = notebook_name(text, self._folders, by_server=not said)
+        return known[key]
+
     def _load_cells_folders(self) -> None:
         folders = self.cells_folders
-        if not folders:
-            return
-        layer = self.place.path if self.place is not None else None
-        folders.load(TrustRecord(Homes.of_user().state, RealDisk()), layer)
+        record = TrustRecord(Homes.of_user().state, RealDisk())
+        if folders:
+            folders.load(record, self.place.path if self.place is not None else None)
+        if self.place is not None and self.place.origin is Origin.PROJECT:
+            folders.load_personal(self.personal().path, record, self.place.path)
         self._problems += [f"[layer: {said}]" for said in folders.problems()]
         if printed := folders.printed().rstrip():
             self._news.append(f"[layer: loading cells folders printed:\n{printed}]")
-
-    def _boot_layer(self) -> None:
-        """Load the layer, if there is one, and note what is to be told of it."""
-        self._guarded(lambda: self._load_and_tell(self.layer) if self.layer is not None else None)
 
     def _load_and_tell(self, layer: Layer) -> None:
         layer.boot()

@@ -67,6 +67,21 @@ class EventLog:
             StoreFault: the file is there and cannot be read.
         """
         for fields in jsonlines.lines(self._path):
-            time, session, event = (fields.pop(name, None) for name in ("time", "session", "event"))
-            if isinstance(time, str) and isinstance(session, str) and isinstance(event, str):
-                yield Event(time, session, event, fields)
+            if (event := _read(fields)) is not None:
+                yield event
+
+    def last_of(self, key: str) -> Event | None:
+        """The newest event about the definition `key`, as far back as a look takes well under a millisecond.
+
+        Raises:
+            StoreFault: the file is there and cannot be read.
+        """
+        fields = jsonlines.last_line(self._path, "key", key)
+        return _read(fields) if fields is not None else None
+
+
+def _read(fields: dict[str, Any]) -> Event | None:
+    time, session, event = (fields.pop(name, None) for name in ("time", "session", "event"))
+    if isinstance(time, str) and isinstance(session, str) and isinstance(event, str):
+        return Event(time, session, event, fields)
+    return None

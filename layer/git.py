@@ -97,6 +97,9 @@ class GitStore:
         with told_as_fault(self._git / "HEAD"):
             return self._refs.head().commit
 
+    def mark(self) -> object:
+        return self._refs.mark()
+
     def commit(self, changes: Sequence[Change], message: Message) -> CommitId | None:
         """See `Store.commit`. LayerUnusable where HEAD names no branch or a merge is under way."""
         wanted = {change.path: change.data if isinstance(change, Write) else None for change in changes}
@@ -142,9 +145,11 @@ class GitStore:
             unknown = unknown_files(self.path, known.__contains__, self._ignored())
             return Dirt(tuple(RelPath(os.fsdecode(path)) for path in sorted(changed)), tuple(sorted(unknown)))
 
-    def log(self, limit: int | None = None, paths: Collection[RelPath] = ()) -> Sequence[LogEntry]:
+    def log(
+        self, limit: int | None = None, paths: Collection[RelPath] = (), *, since: CommitId | None = None
+    ) -> Sequence[LogEntry]:
         with self._history() as history:
-            return history.log(limit, paths)
+            return history.log(limit, paths, since)
 
     def find(self, name: str) -> LogEntry:
         with self._history() as history:
@@ -244,18 +249,23 @@ class GitStore:
         with self._alone, told_as_fault(self._git):
             if commit is not None and _object_id(commit) not in self._repo().object_store:
                 raise UnknownCommit(commit, "is no commit of this layer")
-            yield History(self._walk, self._object)
+            yield History(self._refs.head().commit, self._walk, self._commit_object, self._object)
 
-    def _walk(self) -> Iterator[Commit]:
-        """The commits behind HEAD, in git's order."""
+    def _walk(self, head: CommitId, since: CommitId | None) -> Iterator[Commit]:
+        """The commits behind `head`, in git's order; without what is behind `since`."""
         from dulwich.walk import Walker
 
-        head = self._refs.head().commit
-        if head is None:
-            return
         with self._damage_told(head):
-            for step in Walker(self._repo().object_store, [_object_id(head)]):
+            left_out = [_object_id(since)] if since is not None else None
+            for step in Walker(self._repo().object_store, [_object_id(head)], exclude=left_out):
                 yield step.commit
+
+    def _commit_object(self, name: CommitId) -> Commit:
+        from dulwich.objects import Commit
+
+        data = self._object(name)
+        with self._damage_told(name):
+            return Commit.from_string(data)
 
     def _ignored(self) -> Callable[[str], bool]:
         """Whether git ignores a path, by all of git's ignore files. A folder is asked for with a slash at its end."""

@@ -19,17 +19,21 @@ def commit_at(folder: Path) -> CommitId | None:
         LayerUnusable: HEAD or its branch is damaged.
         OSError: the repository cannot be read.
     """
-    git = next((found for above in (folder, *folder.parents) if (found := _git_folder(above))), None)
+    git = next((found for above in (folder, *folder.parents) if (found := git_folder(above))), None)
     if git is None:
         return None
     head = Refs(git, RealDisk(), 0).head()
-    if head.commit is None and head.branch is not None and (common := _shared(git)) is not None:
+    if head.commit is None and head.branch is not None and (common := shared_folder(git)) is not None:
         return Refs(common, RealDisk(), 0).read(head.branch)
     return head.commit
 
 
-def _git_folder(folder: Path) -> Path | None:
-    """The git folder of the repository whose working tree begins at `folder`."""
+def git_folder(folder: Path) -> Path | None:
+    """The git folder of the repository whose working tree begins at `folder`; None where none does.
+
+    Raises:
+        OSError: it cannot be read.
+    """
     git = folder / ".git"
     if git.is_file():
         # A worktree or a submodule: `gitdir: <path>`, from the folder that the file is in.
@@ -38,8 +42,12 @@ def _git_folder(folder: Path) -> Path | None:
     return git if (git / "HEAD").is_file() else None
 
 
-def _shared(git: Path) -> Path | None:
-    """Where a worktree has the branches, which it shares with the others of its repository."""
+def shared_folder(git: Path) -> Path | None:
+    """What the git folder `git` of a worktree shares with the others of its repository; None for any other's.
+
+    Raises:
+        OSError: it cannot be read.
+    """
     try:
         return git / (git / "commondir").read_text(encoding="utf-8", errors="surrogateescape").strip()
     except FileNotFoundError:

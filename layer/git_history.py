@@ -1,6 +1,6 @@
 """Git's history, read: which commits there are, what one changed, how a file was. Writes nothing.
 
-Knows no dulwich: commits come from a callable, in git's order, and objects from another.
+Knows no dulwich: commits come from callables, in git's order or one by its name, and objects from another.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from .git_commit import names_of
 from .git_tree import FOLDER, Entry, Path, Read, differing, differs_at, find, tree_of
 from .store import Changed, CommitId, Identity, LogEntry, Message, found_in
 
+_FEW = 50  # commits to be read one by one
 _SUBMODULE = 0o160000  # its commit is an object of another repository
 _TREES = 1024  # kept while a history is walked: most trees of a commit are its parent's too
 
@@ -36,17 +37,26 @@ class RawCommit(Protocol):
 
 
 class History:
-    """The commits that `walk` gives, newest first."""
+    """The commits behind `head`, newest first."""
 
-    def __init__(self, walk: Callable[[], Iterable[RawCommit]], read: Read) -> None:
+    def __init__(
+        self,
+        head: CommitId | None,
+        walk: Callable[[CommitId, CommitId | None], Iterable[RawCommit]],
+        commit: Callable[[CommitId], RawCommit],
+        read: Read,
+    ) -> None:
+        """`walk` gives the commits behind its first argument, without those behind the second."""
+        self._head = head
         self._walk = walk
+        self._commit = commit
         self._read = read
 
-    def log(self, limit: int | None, paths: Collection[RelPath]) -> Sequence[LogEntry]:
+    def log(self, limit: int | None, paths: Collection[RelPath], since: CommitId | None) -> Sequence[LogEntry]:
         """See `Store.log`."""
         if limit == 0:
             return ()
-        entries = self._entries()
+        entries = self._entries(since)
         return tuple(islice(self._of(entries, [names_of(path) for path in paths]) if paths else entries, limit))
 
     def find(self, name: str) -> LogEntry:
@@ -68,8 +78,11 @@ class History:
     def _data(self, entry: Entry | None) -> bytes | None:
         return self._read(entry.id) if entry is not None and entry.mode not in (FOLDER, _SUBMODULE) else None
 
-    def _entries(self) -> Iterator[LogEntry]:
-        return map(_log_entry, self._walk())
+    def _entries(self, since: CommitId | None = None) -> Iterator[LogEntry]:
+        if self._head is None:
+            return iter(())
+        few = _straight(self._head, since, self._commit) if since is not None else None
+        return map(_log_entry, self._walk(self._head, since) if few is None else few)
 
     def _of(self, entries: Iterable[LogEntry], paths: Sequence[Path]) -> Iterator[LogEntry]:
         read = lru_cache(_TREES)(self._read)
@@ -77,6 +90,19 @@ class History:
             tree, *parents = (tree_of(commit, read) for commit in (entry.id, *(entry.parents or [None])))
             if all(any(differs_at(tree, parent, path, read) for path in paths) for parent in parents):
                 yield entry
+
+
+def _straight(head: CommitId, since: CommitId, read: Callable[[CommitId], RawCommit]) -> list[RawCommit] | None:
+    """The commits from `head` back to `since` where these are few and none is a merge: a walker takes its time."""
+    found: list[RawCommit] = []
+    name = head
+    while name != since and len(found) < _FEW:
+        commit = read(name)
+        if len(commit.parents) != 1:
+            return None
+        found.append(commit)
+        name = CommitId(commit.parents[0].decode())
+    return found if name == since else None
 
 
 def _parents(commit: bytes) -> list[str]:

@@ -4,6 +4,7 @@ microseconds; knows nothing of objects and of the index.
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,14 +35,23 @@ class Refs:
         self._git = git
         self._disk = disk
         self._seconds = seconds
+        self._watched = [os.fspath(git / name) for name in ("HEAD", "packed-refs")]
 
     def head(self) -> Head:
         """Read HEAD and, through it, the branch."""
         text = (self._git / "HEAD").read_text().strip()
         if text.startswith("ref: "):
             branch = text.removeprefix("ref: ")
+            self._watched[2:] = [os.fspath(self._git / branch)]
             return Head(branch, self.read(branch))
         return Head(None, self._id(text, "HEAD"))
+
+    def mark(self) -> tuple[tuple[int, int, int] | None, ...]:
+        """A value that is another one whenever `head` may be, told from the files that it reads without reading them.
+
+        Refs are replaced by renaming, so each move gives the file another inode or another time.
+        """
+        return tuple(map(_stamp, self._watched))
 
     def read(self, ref: str) -> CommitId | None:
         """The commit that `ref` names; None where there is no such ref."""
@@ -86,3 +96,11 @@ class Refs:
                 self._git, f"has a damaged ref, {ref}", "`git fsck` and `git reflog` there help mend it"
             )
         return CommitId(text)
+
+
+def _stamp(path: str) -> tuple[int, int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size

@@ -10,6 +10,8 @@ from typing import Any
 from .disk import Disk
 from .journal import told_as_fault
 
+_FAR = 4_000_000  # bytes
+
 
 def add_line(path: Path, fields: Mapping[str, object], disk: Disk) -> None:
     """Add one line, on disk when this returns; file and folder are made where missing.
@@ -43,6 +45,34 @@ def lines(path: Path) -> Iterator[dict[str, Any]]:
             continue
         if isinstance(fields, dict):
             yield fields
+
+
+def last_line(path: Path, field: str, value: str) -> dict[str, Any] | None:
+    """The newest whole line in which `field`, not the first of the line, is `value`; None where there is none.
+
+    Looks at the last megabytes only.
+
+    Raises:
+        StoreFault: the file is there and cannot be read.
+    """
+    with told_as_fault(path):
+        try:
+            with path.open("rb") as file:
+                file.seek(max(file.seek(0, 2) - _FAR, 0))
+                data = file.read()
+        except FileNotFoundError:
+            return None
+    mark = f", {json.dumps({field: value})[1:-1]}".encode("ascii")
+    end = len(data)
+    while (found := data.rfind(mark, 0, end)) >= 0:
+        end = data.rfind(b"\n", 0, found) + 1
+        try:
+            fields = json.loads(data[end : (data.find(b"\n", found) + 1) or None])
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(fields, dict) and fields.get(field) == value:
+            return fields
+    return None
 
 
 def _ends_whole(path: Path) -> bool:

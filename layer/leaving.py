@@ -42,6 +42,8 @@ def forgotten(view: View, names: Iterable[str], why: str) -> tuple[Forgotten | R
             )
             left = (([o.key for o in others if o.key not in gone], verb, end) for others, verb, end in without)
             lost = [f"{', '.join(keys)} {verb if keys[1:] else f'{verb}s'} it{end}" for keys, verb, end in left if keys]
+            if name in view.shipped:
+                lost = []  # they will have that one
             outcomes.append(Forgotten(name, "; ".join(part for part in (why, *lost) if part)))
     back = (name for name in dict.fromkeys((*names, *gone)) if name in view.shipped and (name in gone or not why))
     return (*outcomes, *(Returns(name, view.origins.get(name, "")) for name in back))

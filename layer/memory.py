@@ -65,13 +65,20 @@ class MemoryStore:
     def head(self) -> CommitId | None:
         return self._log[-1].id if self._log else None
 
+    def mark(self) -> object:
+        return self.head()
+
     def dirt(self) -> Dirt:
         with self._alone:
             changed = (path for path, data in self._committed.items() if self._working.get(path) != data)
             return Dirt(tuple(sorted(changed)), tuple(sorted(self._working.keys() - self._committed.keys())))
 
-    def log(self, limit: int | None = None, paths: Collection[RelPath] = ()) -> Sequence[LogEntry]:
-        entries = [entry for entry in reversed(self._log) if not paths or self.changed(entry.id).keys() & {*paths}]
+    def log(
+        self, limit: int | None = None, paths: Collection[RelPath] = (), *, since: CommitId | None = None
+    ) -> Sequence[LogEntry]:
+        ids = [entry.id for entry in self._log]
+        new = self._log[ids.index(since) + 1 :] if since in ids else self._log
+        entries = [entry for entry in reversed(new) if not paths or self.changed(entry.id).keys() & {*paths}]
         return tuple(entries[:limit])
 
     def find(self, name: str) -> LogEntry:

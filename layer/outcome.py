@@ -55,7 +55,7 @@ class Hidden:
 
 @dataclass(frozen=True, slots=True)
 class Returns:
-    """The name `name` was deleted here; the cells folder `folder` gives it again at the next start."""
+    """The name `name` was deleted here; `folder`, a cells folder or the personal layer, gives it again at a start."""
 
     name: str
     folder: str

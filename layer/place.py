@@ -6,6 +6,7 @@ one, and whose, is asked by `opening` and `cells_folder`.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -32,6 +33,7 @@ class Origin(Enum):
 
     ENVIRONMENT = "environment"
     CONFIG = "config"
+    PROJECT = "project"  # a `.perdure` in the working folder or above it
     PERSONAL = "personal"
 
 
@@ -51,9 +53,9 @@ class Homes:
         dirs = PlatformDirs("perdure", appauthor=False)
         return cls(data=dirs.user_data_path, state=dirs.user_state_path, cache=dirs.user_cache_path)
 
-    def events(self, name: str) -> Path:
-        """Where the events of the layer `name` are recorded."""
-        return self.state / name / "events.jsonl"
+    def events(self, place: Place) -> Path:
+        """Where the events of the layer at `place` are recorded."""
+        return self.state / place.record / "events.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +66,26 @@ class Place:
     name: str  # of `layer_<name>`: a to z, 0 to 9 and underscores
     origin: Origin
 
+    @property
+    def record(self) -> str:
+        """The folder of its events below the state folder. Projects often have one name, so theirs has a mark more."""
+        if self.origin is not Origin.PROJECT:
+            return self.name
+        return f"{self.name}-{hashlib.sha256(os.fsencode(self.path)).hexdigest()[:8]}"
+
 
 def choose(
-    environ: Mapping[str, str], config: str | None, homes: Homes, personal: Callable[[], str], *, cwd: Path
+    environ: Mapping[str, str],
+    config: str | None,
+    project: Callable[[], Path | None],
+    personal: Callable[[], Place],
+    *,
+    cwd: Path,
 ) -> Place:
-    """The layer that new definitions go to: the first of the environment's, the config's and the personal one.
+    """The layer that new definitions go to: the first of the environment's, the config's, the project's, the personal.
 
-    `personal` gives the name of the personal layer; it is asked only where that is the one, since it costs a look into
-    git's config. An empty text counts as none.
+    `project` finds the folder of a project layer. `personal` costs a look into git's config. Each is asked only where
+    none before it is the one. An empty text counts as none.
 
     Raises:
         LayerUnusable: the path that was given cannot be one.
@@ -80,7 +94,13 @@ def choose(
         if text:
             path = _path(text, cwd)
             return Place(path, name_of_folder(path), origin)
-    name = personal()
+    if found := project():
+        return Place(found, name_of_folder(found), Origin.PROJECT)
+    return personal()
+
+
+def personal_place(homes: Homes, name: str) -> Place:
+    """Where the personal layer of the name `name` is."""
     return Place(homes.data / f"layer_{name}", name, Origin.PERSONAL)
 
 

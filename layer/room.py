@@ -13,20 +13,25 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from .boot import Boot, BootReport
+from .boot import Boot, BootReport, Loaded, Skipped
 from .definition import Definition, Key, RelPath
 from .errors import StoreFault
 from .events import EventLog, EventName
+from .given import owner_of
 from .install import InPlace
 from .interrupts import interrupts_deferred
+from .keepers import Keepers
 from .naming import name_told_by
-from .outcome import Forgotten, Kept
+from .others import Others, told_by
+from .outcome import Forgotten, Kept, Outcome
 from .plan import Context, Entry, Table, apply, definitions_of, step
+from .refresh import Refresh, Refreshed
 from .reread import reread as read_again
 from .run import Run
 from .shipped import LoadedFolder, Location, Shipped
 from .store import CommitId, Dirt, LogEntry, Message, Remove, Store, Write
-from .view import Variable, View
+from .view import InLayer, Variable, View
+from .watch import Watch
 
 if TYPE_CHECKING:
     from .past import Past
@@ -60,7 +65,10 @@ class Layer:
         self._ambient = ambient
         self._files: dict[RelPath, bytes] = {}  # as last read or written here
         self._head: CommitId | None = None  # likewise
+        self._loaded: dict[RelPath, bytes] = {}  # as loaded or written here: what others changed since differs
         self._by_hand: set[RelPath] = set()  # files that may have what no commit has
+        self._watch = Watch(store)
+        self._keepers = Keepers(events)
         self.variables = self.shipped.variables
         self.table = Table()
         self.lock = threading.RLock()
@@ -72,8 +80,10 @@ class Layer:
             StoreFault: the folder cannot be read.
         """
         with self.lock:
+            self._watch.catch_up()
             self._head = self._store.head()
             self._files = dict(self._store.files())
+            self._loaded = self._files.copy()
             boot = Boot(self._files, self.root, self.image, self.variables.imports, self._modules, self.shipped)
             self.report = boot.run()
             entries = [Entry(item.definition, item.path) for item in self.report.loaded]
@@ -89,7 +99,15 @@ class Layer:
         """
         for loaded in self.shipped.folders:
             self.record_skipped_of(loaded)
-        for skipped in self.report.skipped:
+        self.record_skipped_files(self.report.skipped)
+
+    def record_skipped_files(self, files: Iterable[Skipped]) -> None:
+        """Put on the record that `files` of the layer were left out.
+
+        Raises:
+            StoreFault: the record cannot be written.
+        """
+        for skipped in files:
             self._events.record(EventName.FILE_SKIPPED, path=skipped.path, reason=skipped.reason_on_record)
 
     def record_skipped_of(self, loaded: LoadedFolder) -> None:
@@ -188,7 +206,22 @@ class Layer:
         from .undo import undo
 
         with self.lock:
-            return undo(self, self._store, self._modules, self._events, name, context)
+            return undo(self, self._store, self._modules, name, context)
+
+    def become_shipped(self, origin: str) -> LoadedFolder:
+        """Take what is live of this layer for shipped, below the layer that the kernel keeps to from now on."""
+        with self.lock:
+            view = self.view(self.table.by_name)
+            for entry in self.definitions:
+                self.image.install(entry.definition, InPlace())
+                for name in entry.definition.gives:
+                    if owner_of(name) or isinstance(view.origin(name), InLayer):
+                        self.variables.plain.pop(name, None)
+                    else:
+                        self.shipped.lost.add(name)
+                        self.image.forget(name)
+            loaded = tuple(Loaded(entry.definition, entry.path) for entry in self.definitions)
+            return self.shipped.add(self.root, replace(self.report, loaded=loaded), origin=origin)
 
     # What follows is for a Run, which holds the lock while it asks.
 
@@ -246,6 +279,55 @@ class Layer:
         self._files, self.table = files, made.table
         self.report = replace(self.report, skipped=made.skipped)
 
+    def news(self) -> Others | None:
+        """What others committed since this was asked last, or since the boot; None nearly always, after one look.
+
+        Raises:
+            StoreFault: the folder cannot be read.
+        """
+        if not self._watch.is_stirred:
+            return None
+        with self.lock:
+            commits = self._watch.look()
+            return None if commits is None else told_by(commits, self._store.files(), self._loaded)
+
+    def refresh(self, names: Collection[str] = ()) -> Refreshed:
+        """Load what others changed, or what they changed of `names` alone; with a name, over what is here instead.
+
+        Raises:
+            StoreFault: the folder cannot be read.
+        """
+        with self.lock:
+            self._watch.catch_up()
+            self.reread()
+            loading = Refresh(
+                self._files,
+                self._loaded,
+                self.table,
+                self.report.skipped,
+                self.root,
+                self.shipped,
+                self.view(self.image.live),
+                self._modules,
+            )
+            done = loading.run(names)
+            live = {item.path: item for item in loading.report.loaded}
+            skipped = {s.path: s for s in (*self.report.skipped, *loading.report.skipped) if s.path not in live}
+            others = (item for item in self.report.loaded if item.path not in live)
+            self.report = replace(
+                self.report, loaded=(*others, *live.values()), skipped=tuple(s for _, s in sorted(skipped.items()))
+            )
+            self.reread()  # with what is live now
+            return done
+
+    def told_of_notebook(self, outcome: Outcome, context: Context) -> Outcome:
+        """`outcome`, which says so where it replaces what another notebook kept."""
+        if not isinstance(outcome, Kept) or (key := outcome.definition.key) not in self.table.entries:
+            return outcome
+        if (other := self._keepers.replaced(key, context.notebook)) is None:
+            return outcome
+        return replace(outcome, warnings=(*outcome.warnings, f"{key} was kept by {other}; this replaces it"))
+
     def commit(self, edits: Iterable[Kept | Forgotten], context: Context) -> list[str]:
         """Write what `edits` come to; the sentences to warn with.
 
@@ -267,12 +349,19 @@ class Layer:
             self._adopt(change.path for change in changes)
             commit = self._store.commit(changes, plan.message) if changes else None
             self.table = table
+            made = {table.entries[key].path for key in plan.kept}
             for change in changes:
-                if isinstance(change, Write):
-                    self._files[change.path] = change.data
-                else:
+                in_step = change.path in made or self._loaded.get(change.path) == self._files.get(change.path)
+                if not isinstance(change, Write):
                     self._files.pop(change.path, None)
-            self._head = commit or self._head
+                    self._loaded.pop(change.path, None)
+                    continue
+                self._files[change.path] = change.data
+                if in_step:  # else it is another's definition, of which this kernel changed an import
+                    self._loaded[change.path] = change.data
+            if commit is not None:
+                self._head = commit
+                self._watch.committed(commit)
             self._mended((*plan.kept, *plan.forgot), {change.path for change in changes})
             for edit in edits:
                 for definition in definitions_of(edit):
@@ -284,14 +373,34 @@ class Layer:
             if commit is None:
                 return []
             try:
-                for key in plan.kept:
-                    entry = table.entries[key]
-                    self._events.record(EventName.DEFINITION_RECORDED, key=key, path=entry.path, commit=commit)
-                for key in plan.forgot:
-                    self._events.record(EventName.DEFINITION_FORGOTTEN, key=key, commit=commit)
+                self.record_commit(commit, {key: table.entries[key].path for key in plan.kept}, plan.forgot, context)
             except StoreFault as fault:
                 return [f"kept, but not on record: {fault}"]
             return []
+
+    def record_commit(
+        self, commit: CommitId, kept: Mapping[Key, RelPath], forgot: Iterable[str], context: Context
+    ) -> None:
+        """Put on the record what `commit` did, which this kernel made for the cell of `context`.
+
+        Raises:
+            StoreFault: the record cannot be written.
+        """
+        self._keepers.kept(kept, context.notebook)
+        where = {"notebook": context.notebook} if context.notebook is not None else {}
+        for key, path in kept.items():
+            self._events.record(EventName.DEFINITION_RECORDED, key=key, path=path, commit=commit, **where)
+        for name in forgot:
+            self._events.record(EventName.DEFINITION_FORGOTTEN, key=name, commit=commit)
+
+    def took_back(self, commit: CommitId, files: Mapping[RelPath, bytes | None]) -> None:
+        """An undo made `commit` past `Layer.commit`, and loads `files` as they are now; None for one that is gone."""
+        self._watch.committed(commit)
+        for path, data in files.items():
+            if data is None:
+                self._loaded.pop(path, None)
+            else:
+                self._loaded[path] = data
 
     def _is_shipped_live(self, name: str) -> bool:
         """Whether what is live under `name` is what a cells folder gives."""
@@ -303,7 +412,9 @@ class Layer:
         found = [(path, data) for path in sorted(self._by_hand.intersection(paths)) if (data := self._store.file(path))]
         if found:
             subject = f"adopt {', '.join(name_told_by(path) for path, _ in found)}"
-            self._store.commit([Write(path, data) for path, data in found], Message(subject, "Changed by hand."))
+            message = Message(subject, "Changed by hand.")
+            if commit := self._store.commit([Write(path, data) for path, data in found], message):
+                self._watch.committed(commit)
         self._by_hand.difference_update(path for path, _ in found)
 
     def _skipped_files_of(self, keys: Iterable[Key], table: Table) -> list[RelPath]:

@@ -22,6 +22,7 @@ from .leaving import forgotten
 from .outcome import Forgotten, Kept, NotKept, Outcome, Unchanged
 from .plan import Context, Table, apply, settled, with_rebound
 from .secret import suspect
+from .shipped import folder_told
 from .source import Statement
 from .view import InLayer
 
@@ -73,8 +74,8 @@ class Run:
             kept = self._kept
             origin = layer.view(layer.table.by_name).origin(name)
             if name not in kept and isinstance(origin, InLayer):
-                folder = layer.shipped.origins[name]
-                self._outcomes.append(NotKept(name, f"the cells folder {folder} gives it at each start"))
+                giver = folder_told(layer.shipped.origins[name])
+                self._outcomes.append(NotKept(name, f"{giver} gives it at each start"))
                 return
             statement = layer.variables.setting(name, kept, origin)
             if statement is None:
@@ -133,6 +134,7 @@ class Run:
             return outcomes, []
         restored = self._restored(edits, ahead)
         outcomes = [settled(outcome, ahead, restored) for outcome in outcomes]
+        outcomes = [self._layer.told_of_notebook(outcome, context) for outcome in outcomes]
         edits = [outcome for outcome in outcomes if isinstance(outcome, Kept | Forgotten)]
         try:
             warnings = self._layer.commit(edits, context)
@@ -186,6 +188,9 @@ class Run:
             return outcome
         key, table, live = outcome.definition.key, self._layer.table, self._layer.image.live
         there = table.giver(key)
+        is_shipped = key in live and live[key] is self._layer.shipped.definitions.get(key)
+        if there is None and key in live and not is_shipped and key not in self._layer.skipped_names():
+            return replace(outcome, warnings=(*outcome.warnings, f"others took {key} out of the layer meanwhile"))
         if there is None or (key in live and live[key].text == there.definition.text):
             return outcome
         if there.path in {skipped.path for skipped in self._layer.report.skipped}:

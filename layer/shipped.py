@@ -1,7 +1,7 @@
 """What cells folders give in one kernel: their definitions, live before the layer's, and what became of them since.
 
-A shipped definition is in no layer's table: it is never committed and never moved. Owns which folder's definition wins,
-and which of them the user has set to something else.
+Below a project's layer the personal one is such a folder too. A shipped definition is in no layer's table: it is never
+committed and never moved. Owns which folder's definition wins, and which of them the user has set to something else.
 """
 
 from __future__ import annotations
@@ -41,6 +41,15 @@ class Location:
         return cls(path, before.count("\n") + 1 if found else 1)
 
 
+PERSONAL = "the personal layer"
+"""The origin of what the personal layer gives below a project's. Of other shipped definitions it is the folder."""
+
+
+def folder_told(origin: str) -> str:
+    """An origin as a part of a sentence."""
+    return origin if origin == PERSONAL else f"the cells folder {origin}"
+
+
 @dataclass(frozen=True, slots=True)
 class Collision:
     """A name that two folders give: that of `later`, which was loaded later, is the live one."""
@@ -78,23 +87,29 @@ class Shipped:
         self.definitions = MappingProxyType(self._definitions)  # those of `given`
         self.origins = MappingProxyType(self._origins)  # the folders of `given`, as texts
 
-    def load(self, folder: CellsFolder) -> LoadedFolder:
-        """Load the definitions of `folder` over those of the folders before it. Raises nothing of its files' own."""
+    def load(self, folder: CellsFolder, origin: str | None = None) -> LoadedFolder:
+        """Load the definitions of `folder` over those of the folders before it. Raises nothing of its files' own.
+
+        `origin` is what they are said to come from; None for the folder's path.
+        """
         boot = Boot(folder.files, folder.path, self.image, self.variables.imports, self._modules, self)
-        report = boot.run()
+        return self.add(folder.path, boot.run(), pin=folder.pin, origin=origin)
+
+    def add(self, path: Path, report: BootReport, *, pin: str | None = None, origin: str | None = None) -> LoadedFolder:
+        """Take what `report` says is live, from the folder `path`, for shipped."""
         collisions: list[Collision] = []
         for item in report.loaded:
             for name in item.definition.gives:
                 if name in self._given:
-                    collisions.append(Collision(name, self._given[name].folder, folder.path))
-                self._given[name] = Given(item.definition, folder.path, item.path)
+                    collisions.append(Collision(name, self._given[name].folder, path))
+                self._given[name] = Given(item.definition, path, item.path)
                 self._definitions[name] = item.definition
-                self._origins[name] = str(folder.path)
+                self._origins[name] = origin or str(path)
         for skipped in report.skipped:
             if skipped.definition is not None:
-                given = Given(skipped.definition, folder.path, skipped.path)
+                given = Given(skipped.definition, path, skipped.path)
                 self._asleep.update(dict.fromkeys(skipped.definition.gives, given))
-        loaded = LoadedFolder(folder.path, folder.pin, report, tuple(collisions))
+        loaded = LoadedFolder(path, pin, report, tuple(collisions))
         self.folders = (*self.folders, loaded)
         return loaded
 

@@ -143,12 +143,18 @@ class Store(Protocol):
         """The last commit, None before the first."""
         ...
 
+    def mark(self) -> object:
+        """A value that is another one whenever `head` may be; told in a few microseconds."""
+        ...
+
     def dirt(self) -> Dirt:
         """What `git status` would list, sorted; each unknown file by itself."""
         ...
 
-    def log(self, limit: int | None = None, paths: Collection[RelPath] = ()) -> Sequence[LogEntry]:
-        """The history behind `head`, newest first, at most `limit` entries.
+    def log(
+        self, limit: int | None = None, paths: Collection[RelPath] = (), *, since: CommitId | None = None
+    ) -> Sequence[LogEntry]:
+        """The history behind `head`, newest first, at most `limit` entries; without what is behind `since`, and it.
 
         With `paths`, the commits that changed one of them; a merge only where it differs from all that it merged.
         """

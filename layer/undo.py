@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Literal
 from .boot import Boot, Skipped
 from .definition import RelPath
 from .errors import UnreadableFile
-from .events import EventLog, EventName
 from .fileformat import read
 from .given import owner_of
 from .naming import name_told_by
@@ -46,7 +45,7 @@ class NotUndone:
 
 
 def undo(
-    layer: Layer, store: Store, modules: Mapping[str, ModuleType], events: EventLog, name: str, context: Context
+    layer: Layer, store: Store, modules: Mapping[str, ModuleType], name: str, context: Context
 ) -> Undone | NotUndone:
     """Take the commit `name` back. The caller holds the layer's lock.
 
@@ -74,10 +73,9 @@ def undo(
     back, gone = _names(files), _gone(changed)
     _take_away(layer, gone)
     layer.variables.let_go(back)
-    boot = Boot(
-        files | _put_on(back, layer, store), layer.root, layer.image, layer.variables.imports, modules, layer.shipped
-    )
-    report = boot.run()
+    files |= _put_on(back, layer, store)
+    report = Boot(files, layer.root, layer.image, layer.variables.imports, modules, layer.shipped).run()
+    layer.took_back(commit, dict.fromkeys(changed) | files)
     layer.reread()
     failed = {skipped.path for skipped in report.skipped}
     others = tuple(item for item in layer.report.loaded if item.path not in changed)
@@ -86,10 +84,7 @@ def undo(
     layer.report = replace(
         layer.report, loaded=(*others, *loaded), skipped=tuple(sorted((*left, *report.skipped), key=lambda s: s.path))
     )
-    for item in loaded:
-        events.record(EventName.DEFINITION_RECORDED, key=item.definition.key, path=item.path, commit=commit)
-    for given in gone:
-        events.record(EventName.DEFINITION_FORGOTTEN, key=given, commit=commit)
+    layer.record_commit(commit, {item.definition.key: item.path for item in loaded}, gone, context)
     return Undone(
         entry,
         tuple(given for item in loaded for given in item.definition.gives),

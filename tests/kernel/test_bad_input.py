@@ -195,7 +195,10 @@ def test_a_merge_that_stopped_is_told_with_its_file_and_line(kernel: Kernel) -> 
     assert "merge" in told
     home.git("checkout", "-q", "--theirs", "functions/c/contested.py")
     home.git("commit", "-q", "-a", "--no-edit")
-    assert kernel.run("def meanwhile():\n    return 1").notices == ["[layer: kept meanwhile]"]
+    assert kernel.run("def meanwhile():\n    return 1").notices == [
+        "[layer: kept meanwhile]",
+        "[layer: git kept contested; %layer refresh loads it]",
+    ]
     assert home.status() == ""
     assert kernel.restart().hello == []
     assert kernel.run("contested()").value == "2"

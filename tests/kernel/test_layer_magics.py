@@ -15,7 +15,7 @@ from .driver import Answer, Cases, Home, Kernel
 
 case = Cases()
 DATE = r"\d{4}-\d\d-\d\d \d\d:\d\d"
-WORDS = ["bake", "diff", "export", "log", "path", "show", "skipped", "trust", "undo", "used", "uses"]
+WORDS = "bake diff export init log path refresh show skipped trust undo used uses".split()
 
 
 def said(kernel: Kernel, line: str) -> list[str]:
@@ -227,6 +227,7 @@ def test_completion_by_both_completers(kernel: Kernel) -> None:
         assert completed(kernel, "%layer diff Circle.") == ["%layer diff Circle.grow"]
         assert completed(kernel, "%layer log f@i") == ["%layer log f@int"]
         assert completed(kernel, "layer uses are") == ["layer uses area_of"]
+        assert completed(kernel, "%layer refresh Circle f@i") == ["%layer refresh Circle f@int"]
 
 
 def test_help(kernel: Kernel) -> None:

@@ -127,3 +127,32 @@ def test_a_folder_in_place_of_the_file(tmp_path: Path) -> None:
         log_in(tmp_path).record(EventName.FILE_SKIPPED)
     with pytest.raises(StoreFault):
         list(log_in(tmp_path).read())
+
+
+# The newest of one definition.
+
+
+def last(log: EventLog, key: str) -> tuple[str, object] | None:
+    event = log.last_of(key)
+    return None if event is None else (event.event, event.fields.get("n"))
+
+
+def test_the_newest_event_of_a_key(tmp_path: Path) -> None:
+    log = EventLog(tmp_path / "events.jsonl", "s-1", RealDisk())
+    assert log.last_of("area") is None
+    for number, key in enumerate(("area", "ring", "area", 'odd", "key": "x', "größe")):
+        log.record(EventName.DEFINITION_RECORDED, key=key, n=number)
+    log.record(EventName.DEFINITION_FORGOTTEN, key="ring", n=9)
+    log.record(EventName.FILE_SKIPPED, path="x", reason='", "key": "area"', n=10)
+    assert last(log, "area") == ("definition_recorded", 2)
+    assert last(log, "ring") == ("definition_forgotten", 9)
+    assert last(log, 'odd", "key": "x') == ("definition_recorded", 3)
+    assert last(log, "größe") == ("definition_recorded", 4)
+    assert last(log, "x") is None
+    with (tmp_path / "events.jsonl").open("ab") as file:
+        file.write(b'{"time": "t", "key": "area", "n": 7')
+    assert last(log, "area") == ("definition_recorded", 2)
+    (tmp_path / "events.jsonl").unlink()
+    (tmp_path / "events.jsonl").mkdir()
+    with pytest.raises(StoreFault):
+        log.last_of("area")

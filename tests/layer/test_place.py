@@ -6,6 +6,7 @@ import errno
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -23,6 +24,7 @@ from perdure.layer.place import (
     choose,
     layer_name,
     name_of_folder,
+    personal_place,
     read_cells_entry,
     read_mode,
     remembered_name,
@@ -35,22 +37,32 @@ HOMES = Homes(data=Path("/home/ada/data"), state=Path("/home/ada/state"), cache=
 CWD = Path("/elsewhere")
 
 
-def chosen(environment: str | None, config: str | None) -> Place:
+def chosen(environment: str | None, config: str | None, project: Path | None = None) -> Place:
     environ = {} if environment is None else {"PERDURE_LAYER": environment}
-    return choose(environ, config, HOMES, lambda: "ada", cwd=CWD)
+    return choose(environ, config, lambda: project, lambda: personal_place(HOMES, "ada"), cwd=CWD)
 
 
-def test_the_first_of_environment_config_and_personal() -> None:
-    assert chosen("/a", "/b") == Place(Path("/a"), "a", Origin.ENVIRONMENT)
-    assert chosen(None, "/b") == Place(Path("/b"), "b", Origin.CONFIG)
+def test_the_first_of_environment_config_project_and_personal() -> None:
+    found = Path("/work/Sea Ice/.perdure")
+    assert chosen("/a", "/b", found) == Place(Path("/a"), "a", Origin.ENVIRONMENT)
+    assert chosen(None, "/b", found) == Place(Path("/b"), "b", Origin.CONFIG)
+    assert chosen(None, None, found) == Place(found, "sea_ice", Origin.PROJECT)
     assert chosen("", "") == Place(Path("/home/ada/data/layer_ada"), "ada", Origin.PERSONAL)
 
 
-def test_the_personal_name_is_asked_for_the_personal_layer_only() -> None:
-    def never() -> str:
+def test_nothing_is_asked_that_does_not_matter() -> None:
+    def never() -> Any:
         raise AssertionError
 
-    choose({"PERDURE_LAYER": "/a"}, None, HOMES, never, cwd=CWD)
+    choose({"PERDURE_LAYER": "/a"}, None, never, never, cwd=CWD)
+    choose({}, None, lambda: Path("/p/.perdure"), never, cwd=CWD)
+
+
+def test_projects_of_one_name_have_records_of_their_own() -> None:
+    one, two = (Place(Path(f"/{path}/study/.perdure"), "study", Origin.PROJECT) for path in "ab")
+    assert HOMES.events(one) != HOMES.events(two)
+    assert HOMES.events(one).parent.name.startswith("study-")
+    assert HOMES.events(Place(Path("/a"), "study", Origin.CONFIG)) == HOMES.state / "study" / "events.jsonl"
 
 
 @pytest.mark.parametrize(
@@ -143,7 +155,7 @@ def test_the_memory_of_the_name_is_no_layers_folder(tmp_path: Path) -> None:
     remembered_name(homes, RealDisk(), lambda: "ada")
     (file,) = homes.state.iterdir()
     assert "." in file.name
-    assert homes.events("name").parent != file
+    assert homes.events(Place(tmp_path, "name", Origin.CONFIG)).parent != file
 
 
 @pytest.mark.parametrize("at", [1, 2])

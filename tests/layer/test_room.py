@@ -412,7 +412,8 @@ def test_what_another_kernel_kept_since_is_not_taken_for_this_ones() -> None:
 def test_what_another_kernel_forgot_is_kept_again() -> None:
     one, other = two_kernels("def f(): pass\ndef g(): pass")
     one.run("del f")
-    assert said(other.run("def g(): pass\ndef f(): pass")) == ["same g", "keep f"]
+    gone = "others took f out of the layer meanwhile"
+    assert said(other.run("def g(): pass\ndef f(): pass")) == ["same g", f"keep f; {gone}"]
     assert other.restarted().names == {"f", "g"}
 
 
@@ -430,7 +431,8 @@ def test_a_file_taken_away_by_hand_is_written_again() -> None:
     cells = Cells()
     cells.run("def f(): pass\ndef g(): pass")
     cells.store.edit(RelPath("functions/f/f.py"), None)  # type: ignore[attr-defined]
-    assert said(cells.run("def g(): return 1\ndef f(): pass")) == ["keep g", "keep f"]
+    gone = "others took f out of the layer meanwhile"
+    assert said(cells.run("def g(): return 1\ndef f(): pass")) == ["keep g", f"keep f; {gone}"]
     assert cells.restarted().names == {"f", "g"}
 
 

@@ -146,6 +146,27 @@ class StoreContract(ABC):
         assert one.commit([Remove(AREA)], KEEP) is not None
         assert not one.dirt()
 
+    def test_a_mark_is_another_after_each_commit_and_no_other_before(self, one: Store) -> None:
+        marks = [one.mark()]
+        for number in range(20):
+            assert one.mark() == marks[-1]
+            one.commit([Write(RATE, b"RATE = %d\n" % number)], KEEP)
+            assert one.mark() not in marks[-1:]
+            marks.append(one.mark())
+            one.head()
+            one.files()
+        self.edit(one, AREA, b"edited")
+        assert one.mark() == marks[-1]
+
+    def test_the_history_since_a_commit(self, one: Store) -> None:
+        begun = one.head()
+        assert one.log(since=begun) == ()
+        for number in range(3):
+            one.commit([Write(RATE, b"RATE = %d\n" % number)], Message(f"keep {number}"))
+        assert [entry.subject for entry in one.log(since=begun)] == ["keep 2", "keep 1", "keep 0"]
+        assert [entry.subject for entry in one.log(1, since=begun)] == ["keep 2"]
+        assert one.log(since=None) == one.log()
+
     def test_log(self, one: Store) -> None:
         message = Message("keep RATE", "Yearly, é.\n\nTwo paragraphs.", (("Session", "s-1a2b3c4d"), ("Cell", "In[12]")))
         one.commit([Write(RATE, b"1")], message)

@@ -1,0 +1,80 @@
+"""What is said of what others did to the layer, and of `%layer refresh`, which loads it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+
+from perdure.layer.errors import LayerError
+from perdure.layer.others import Others
+from perdure.layer.refresh import Refreshed
+from perdure.layer.room import Layer
+
+_log = logging.getLogger(__name__)
+_SHOWN = 4  # names in a notice before the rest is only counted
+
+
+def news(layer: Layer) -> list[str]:
+    """The notice of what others committed since it was asked last; nothing, nearly always. Raises nothing."""
+    try:
+        found = layer.news()
+    except LayerError:
+        return []  # the next definition that is kept tells
+    except Exception:  # a mistake of ours must not cost the cell
+        _log.exception("perdure could not tell what others did to the layer")
+        return []
+    return [f"[layer: {told(found)}]"] if found is not None else []
+
+
+def told(found: Others) -> str:
+    """What others did, and what to do about it, as a sentence."""
+    did = " and ".join(
+        f"{verb} {_listed(names)}" for verb, names in (("kept", found.kept), ("forgot", found.forgot)) if names
+    )
+    count = len(found.kept) + len(found.forgot)
+    if found.kept and found.forgot:
+        what = "takes that in"
+    elif found.kept:
+        what = "loads it" if count == 1 else "loads them"
+    else:
+        what = "takes it away" if count == 1 else "takes them away"
+    return f"{_listed(found.who)} {did}; %layer refresh {what}"
+
+
+def refresh(layer: Layer, names: Sequence[str], *, records: bool) -> str:
+    """Load what others changed, of `names` alone if there are any; what came of it, as lines.
+
+    Raises:
+        LayerError: the layer cannot be read, or what was skipped not be recorded.
+    """
+    done = layer.refresh(names)
+    if records and done.skipped:
+        layer.record_skipped_files(done.skipped)
+    return "\n".join(_lines(done, names))
+
+
+def _lines(done: Refreshed, names: Sequence[str]) -> Iterator[str]:
+    if not done:
+        yield f"Nothing {'of these ' if names else ''}changed since this kernel loaded or kept it."
+    if done.loaded:
+        yield f"Loaded {', '.join(done.loaded)}."
+    if done.gone:
+        yield f"Took away {', '.join(done.gone)}."
+    if done.shipped_again:
+        yield f"The next start brings {', '.join(done.shipped_again)} back, from below the layer."
+    for name in done.left:
+        yield f"Left {name} as it is: it is yours and not kept; %layer refresh {name} takes the layer's instead."
+    for skipped in done.skipped:
+        yield f"Skipped {skipped.path}: {skipped.reason}. What was here under its name is here still."
+    for key, made in done.made_earlier:
+        yield f"{key} was made with the earlier {', '.join(made)}; run it again, or restart the kernel, for a new one."
+    for key, gone in done.calling:
+        yield f"{key} uses {', '.join(gone)}, which nothing defines now."
+    if printed := done.output.rstrip():
+        yield f"Loading printed:\n{printed}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b, c and 4 more`."""
+    shown = list(names) if len(names) <= _SHOWN else [*names[: _SHOWN - 1], f"{len(names) - _SHOWN + 1} more"]
+    return " and ".join([part for part in (", ".join(shown[:-1]), shown[-1]) if part])
