@@ -16,6 +16,7 @@ from perdure.layer.definition import Kind
 from perdure.layer.errors import LayerUnusable
 from perdure.layer.place import CellsPlace, cells_entries, read_cells_entry
 from perdure.layer.plan import Entry
+from perdure.layer.safe_boot import SafeBoot
 from perdure.layer.shipped import LoadedFolder, Shipped
 from perdure.layer.trust import TrustRecord
 
@@ -34,8 +35,9 @@ class CellsFolders:
         modules: Mapping[str, ModuleType],
         environ: Mapping[str, str],
         configured: Sequence[str],
+        safe: SafeBoot | None = None,
     ) -> None:
-        self.shipped = Shipped(namespace, modules)
+        self.shipped = Shipped(namespace, modules, safe)
         self.refused: list[Refused] = []
         self._texts = cells_entries(environ, configured)
 

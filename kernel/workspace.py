@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from pathlib import Path
 
+from perdure.layer.bounds import Bounds
 from perdure.layer.disk import RealDisk
 from perdure.layer.errors import LayerError
 from perdure.layer.events import EventLog
@@ -21,6 +22,7 @@ from perdure.layer.opening import Absent, Ready, Untrusted, open_layer
 from perdure.layer.place import MODE_VARIABLE, Homes, Mode, Place, choose, layer_name, read_mode, remembered_name
 from perdure.layer.plan import Context
 from perdure.layer.room import Layer
+from perdure.layer.safe_boot import SafeBoot
 from perdure.layer.session import session_id
 from perdure.layer.source import Source
 from perdure.layer.trust import TrustRecord
@@ -48,8 +50,9 @@ class Workspace:
         layer: str | None = None,
         mode: str | None = None,
         cells: Sequence[str] = (),
+        bounds: Bounds | None = None,
     ) -> None:
-        """`ambient` is what any kernel has in its namespace; `layer`, `mode` and `cells` are what the config says."""
+        """`ambient` is what any kernel has in its namespace; what follows `environ` is what the config says."""
         self._environ = dict(os.environ) if environ is None else environ
         self._namespace = namespace
         self._ambient = ambient
@@ -57,7 +60,8 @@ class Workspace:
         self.mode, unknown_mode = read_mode(self._environ.get(MODE_VARIABLE), mode)
         self.session = session_id(self._environ)
         self.cell: ContextVar[Cell | None] = ContextVar("perdure_cell", default=None)  # the one this context runs
-        self.cells_folders = CellsFolders(namespace, sys.modules, self._environ, cells)
+        self._safe = SafeBoot(lambda: Homes.of_user().cache, bounds or Bounds())
+        self.cells_folders = CellsFolders(namespace, sys.modules, self._environ, cells, self._safe)
         self.layer: Layer | None = None
         self.place: Place | None = None
         self.trouble: str | None = None  # why there is no layer although one was wanted
@@ -74,6 +78,7 @@ class Workspace:
         if self.mode is Mode.OFF:
             return
         self._guarded(self._open)
+        self._safe.begin()
         with around or nullcontext():
             self._guarded(self._load_cells_folders)
             self._boot_layer()
@@ -108,6 +113,7 @@ class Workspace:
         if place is None and not waiting:
             where = "No layer here" if path is None else f"Nothing at {path}"
             return f"{where} waits for trust. {self.summary()}."
+        self._safe.begin()
         record, said = TrustRecord(Homes.of_user().state, RealDisk()), []
         for refused in waiting:
             with self.layer.lock if self.layer is not None else nullcontext():
