@@ -34,7 +34,7 @@ _TOO_LONG = 4  # lines of facts for each file there is, before the record is wri
 
 def mark_of(path: RelPath, data: bytes) -> Mark:
     """The mark of the file at `path` with the content `data`."""
-    return Mark(f"{zlib.crc32(data):08x}{len(data):x} {path}")
+    return Mark(f"{zlib.crc32(data)} {len(data)} {path}")
 
 
 @dataclass(slots=True)
@@ -90,7 +90,7 @@ class BootJournal:
     def begin(self) -> list[str]:
         """Read what is known and note that a boot goes on; where the boots that did not end were, which is told once.
 
-        Each is a mark as far as `is_cut_of` tells, or empty where that boot was between two files.
+        Each is a mark as far as `is_cut_of` tells, or empty where that boot had not come to a file.
         """
         try:
             for fact in lines(self._folder / "known.jsonl"):
@@ -108,15 +108,10 @@ class BootJournal:
         return deaths
 
     def enters(self, mark: Mark) -> None:
-        """The file of this mark is about to run."""
+        """The file of this mark is about to run; what ran before is over then."""
         if self._map is not None:
             data = _cut(mark) + b"\n"
             self._map[: len(data)] = data
-
-    def leaves(self) -> None:
-        """It is over, however it ended."""
-        if self._map is not None:
-            self._map[0] = 10
 
     def end(self) -> None:
         """The boot is over."""

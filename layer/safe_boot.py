@@ -77,9 +77,12 @@ class SafeBoot:
         self._until = clock() + bounds.boot_seconds
         self._before: list[Folder] = []
         self._refused: set[tuple[Path, str]] = set()  # by folder and mark
+        self._fork = Fork()
+        self._is_after_death = False
 
     def begin(self) -> None:
         """The time of a start begins."""
+        self._is_after_death = False
         self._until = self._clock() + self._bounds.boot_seconds
 
     @contextmanager
@@ -92,14 +95,16 @@ class SafeBoot:
         known = journal.known
         refused: dict[str, str] = {}
         try:
-            if deaths or not known.untried.isdisjoint(there):
+            # Where an earlier folder was the end of the last start, this one's turn did not come.
+            self._is_after_death = self._is_after_death or bool(deaths)
+            if self._is_after_death or not known.untried.isdisjoint(there):
                 accused = [mark for mark in sorted(there) if any(is_cut_of(written, mark) for written in deaths)]
                 verdict = self._try(root, there, accused, known)
                 journal.note(*verdict.facts)
                 refused = {**verdict.refused}
             refused = {**known.died, **refused}
             with _same_working_folder(), Alarm() as alarm:
-                watch = FolderWatch(marks, journal, alarm, refused, self._bounds, self._left)
+                watch = FolderWatch(marks, journal, alarm, refused, self._bounds, self._until, self._clock, self._fork)
                 yield watch
             watch.learn()
         finally:
@@ -119,6 +124,8 @@ class SafeBoot:
     def _try(self, root: Path, there: Collection[Mark], accused: Collection[Mark], known: Known) -> Verdict:
         unproven = [m for m in sorted(there) if m in accused or not (m in known.proven or m in known.died)]
         seconds = self._left() * _FOR_TRIAL
+        if not unproven:
+            return judge(there, accused, known, Tried({}, {}, (), True), (), "")
         job = Job(
             self._before,
             Folder(str(root), [mark for mark in known.died if mark in there and mark not in accused]),
@@ -127,6 +134,17 @@ class SafeBoot:
         )
         tried = try_out(job, max(seconds, 0) * 1.2)
         return judge(there, accused, known, tried, unproven, f"{datetime.now():%Y-%m-%d %H:%M}")
+
+
+class Fork:
+    """Whether this process was forked since: asked for every file, where the process id would be a system call."""
+
+    def __init__(self) -> None:
+        self.is_here = False
+        os.register_at_fork(after_in_child=self._note)
+
+    def _note(self) -> None:
+        self.is_here = True
 
 
 @contextmanager
@@ -157,15 +175,18 @@ class FolderWatch:
         alarm: Alarm,
         refused: Mapping[str, str],
         bounds: Bounds,
-        left: Callable[[], float],
+        until: float,
+        clock: Callable[[], float],
+        fork: Fork,
     ) -> None:
         self._marks = marks
         self._journal = journal
         self._alarm = alarm
         self._refused = refused
         self._bounds = bounds
-        self._left = left
-        self._process = os.getpid()
+        self._until = until
+        self._clock = clock
+        self._fork = fork
         self._ended: list[str] = []
         self._slow: list[str] = []
 
@@ -176,7 +197,7 @@ class FolderWatch:
         return self._marks[path] in self._journal.known.slow
 
     def run(self, path: RelPath, act: Callable[[], None]) -> str | None:
-        seconds = self._bounds.of_next(self._left())
+        seconds = self._bounds.of_next(self._until - self._clock())
         if not seconds:
             return self._bounds.says_late()
         mark = self._marks[path]
@@ -184,9 +205,8 @@ class FolderWatch:
         try:
             stop = self._alarm.run(act, seconds)
         finally:
-            if os.getpid() != self._process:
+            if self._fork.is_here:
                 os._exit(0)  # a definition forked, and this is not the kernel
-            self._journal.leaves()
         if stop is None:
             self._ended.append(mark)
             return None

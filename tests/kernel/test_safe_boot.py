@@ -6,6 +6,9 @@ import signal
 
 import pytest
 
+from perdure.layer.disk import RealDisk
+from perdure.layer.trust import TrustRecord
+
 from .conftest import StartKernel
 from .driver import Home, Kernel, KernelDied
 
@@ -78,12 +81,14 @@ def test_the_whole_start_is_bounded_and_what_had_no_turn_says_so(layer: Home, ne
 
 
 def test_what_hung_last_time_comes_last(layer: Home, new_kernel: StartKernel) -> None:
-    put(layer, a_hang=definition("a_hang", "import time", "time.sleep(60)"), seen=definition("seen", "ORDER = [1]"))
+    statements = ["import time", "globals().get('zed') and print('after zed')", "time.sleep(60)"]
+    put(layer, hangs=definition("hangs", *statements), zed=definition("zed"))
     kernel = new_kernel().start(QUICK)
-    put(layer, b_order=definition("b_order"))
+    assert not any("after zed" in line for line in kernel.hello)
     kernel.kill()
     kernel.start(QUICK)
-    assert skips(kernel) == {"a_hang": "it took over 0.3 s to load"}
+    assert any("after zed" in line for line in kernel.hello)
+    assert skips(kernel) == {"hangs": "it took over 0.3 s to load"}
 
 
 def test_an_interrupt_skips_the_one_that_is_loading(layer: Home, new_kernel: StartKernel) -> None:
@@ -154,6 +159,28 @@ def test_running_the_same_text_brings_it_back(layer: Home, new_kernel: StartKern
     assert kernel.run("mood()").value == "'mood'"
 
 
+def test_killers_in_several_folders_cost_one_start(layer: Home, new_kernel: StartKernel) -> None:
+    team = layer.root.resolve() / "team"
+    team.mkdir(mode=0o700)
+    (team / "functions").mkdir(mode=0o700)
+    (team / "functions/base.py").write_text("def base():\n    return 1\n")
+    (team / "functions/dies.py").write_text("import os\nos._exit(1)\n\n\ndef dies(): ...\n")
+    TrustRecord(layer.state / "perdure", RealDisk()).accept(team)
+    put(
+        layer,
+        above="def above(x=base()):\n    return x\n",
+        kills=definition("kills", "import os", "base() and os.abort()"),
+    )
+    kernel = new_kernel(PERDURE_CELLS=str(team))
+    assert not starts(kernel)
+    assert starts(kernel)
+    assert kernel.hello[:2] == [
+        f"[layer: skipped {team}/functions/dies.py: it killed the kernel at the last start (exit status 1)]",
+        "[layer: skipped functions/k/kills.py: it killed the process that tried it (signal SIGABRT)]",
+    ]
+    assert kernel.run("above()").value == "1"
+
+
 def test_a_kernel_that_is_killed_while_a_cell_runs_accuses_nothing(layer: Home, new_kernel: StartKernel) -> None:
     put(layer, good=GOOD)
     kernel = new_kernel().start()
@@ -217,13 +244,13 @@ def test_what_meddles_costs_itself_at_most(layer: Home, new_kernel: StartKernel)
     assert told.keys() <= {"threads"}
     assert kernel.run("print(good(), zed())").stdout == "good zed\n"
     assert kernel.run("import os; os.getcwd()").value == repr(str(layer.work))
-    kernel.run("import subprocess; subprocess.run(['echo', 'heard'])")
 
 
 def test_a_definition_that_deletes_the_layer(layer: Home, new_kernel: StartKernel) -> None:
     delete = ["import shutil", f"shutil.rmtree({str(layer.layer)!r})"]
     put(layer, a_good=definition("a_good"), delete=definition("delete", *delete), zed=definition("zed"))
     kernel = new_kernel().start()
+    assert len(kernel.hello) == 1
     assert kernel.run("a_good(), delete(), zed()").value == "('a_good', 'delete', 'zed')"
 
 
