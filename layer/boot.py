@@ -28,6 +28,7 @@ from .reasons import RAISED, why_not_found, why_raised
 from .scope import Reads
 from .stages import reads_of_definition
 from .view import MODULE_NAMES
+from .watch import Unwatched, Watch
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,36 +77,6 @@ class Base(Protocol):
     def asleep(self) -> Mapping[str, Given]:
         """Those that could be read and not be loaded."""
         ...
-
-
-class Watch(Protocol):
-    """What keeps a file that does not end, or that ends the process, from costing the start."""
-
-    def refuses(self, path: RelPath) -> str | None:
-        """Why the file is not to be run at all, as a clause."""
-        ...
-
-    def comes_last(self, path: RelPath) -> bool:
-        """Whether all others are to be run before it."""
-        ...
-
-    def run(self, path: RelPath, act: Callable[[], None]) -> str | None:
-        """Call `act`, which loads the file; why it was stopped, as a clause. Raises what `act` raises otherwise."""
-        ...
-
-
-class Unwatched:
-    """Runs everything."""
-
-    def refuses(self, _: RelPath) -> str | None:
-        return None
-
-    def comes_last(self, _: RelPath) -> bool:
-        return False
-
-    def run(self, _: RelPath, act: Callable[[], None]) -> str | None:
-        act()
-        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,6 +256,7 @@ class Boot:
             self._skip(file.path, why_raised(error, filename))
         else:
             if stopped is not None:
+                self._image.take_back(file.definition)  # it may have gone on to its end all the same
                 self._skip(file.path, stopped)
                 return None
             self._loaded[file.path] = Loaded(file.definition, file.path, lazy=lazy)

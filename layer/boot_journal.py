@@ -104,7 +104,7 @@ class BootJournal:
             deaths = [death for file in sorted(self._folder.glob(f"*{_SUFFIX}")) if (death := _death(file)) is not None]
             self._open()
         except OSError:
-            self._close()
+            self.end()
         return deaths
 
     def enters(self, mark: Mark) -> None:
@@ -115,9 +115,14 @@ class BootJournal:
 
     def end(self) -> None:
         """The boot is over."""
-        if self._file is not None:
-            self._file.unlink(missing_ok=True)
-        self._close()
+        try:
+            if self._file is not None:
+                self._file.unlink(missing_ok=True)
+            if self._descriptor >= 0:
+                os.close(self._descriptor)
+        except OSError:  # a definition made away with folder or descriptor
+            pass
+        self._file, self._map, self._descriptor = None, None, -1
 
     def note(self, *facts: Mapping[str, object], there: Iterable[str] = ()) -> None:
         """Learn the facts, and write them down for later boots; `there` are the marks of all files."""
@@ -137,21 +142,14 @@ class BootJournal:
 
     def _open(self) -> None:
         name = secrets.token_hex(8)
-        made = self._folder / f"{name}.tmp"
-        self._descriptor = os.open(made, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        self._file = self._folder / f"{name}.tmp"
+        self._descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         # A lock of this process alone, which its children have no part in.
         fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.write(self._descriptor, b"\n" * _SLOT)  # written before it is mapped: a page the disk has no room for kills
+        # Another kernel sees it locked or not at all.
+        self._file = self._file.rename(self._folder / f"{name}{_SUFFIX}")
         self._map = mmap.mmap(self._descriptor, _SLOT)
-        self._file = made.rename(self._folder / f"{name}{_SUFFIX}")  # another kernel sees it locked or not at all
-
-    def _close(self) -> None:
-        if self._descriptor >= 0:
-            try:
-                os.close(self._descriptor)
-            except OSError:  # a definition closed what is not its own
-                pass
-        self._file, self._map, self._descriptor = None, None, -1
 
 
 def is_cut_of(written: str, mark: Mark) -> bool:

@@ -6,6 +6,7 @@ memory; it goes on for a program that outlives the loading, and passes on what t
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import select
@@ -145,20 +146,24 @@ class _Descriptors:
         self._is_over.set()
 
     def _read(self) -> None:
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        poller = select.poll()
+        for descriptor in (self._source, self._wake):
+            poller.register(descriptor, select.POLLIN)
         try:
             while not self._is_over.is_set():
-                ready, _, _ = select.select([self._source, self._wake], [], [])
-                if self._source in ready:
+                if self._source in (ready := dict(poller.poll())):
                     if not (data := os.read(self._source, _CHUNK)):
                         break
-                    self._text.add(data.decode("utf-8", "replace"))
+                    self._text.add(decoder.decode(data))
                 elif self._wake in ready:
                     break
+            self._text.add(decoder.decode(b"", final=True))
             self._is_over.set()
             os.set_blocking(self._source, True)
             while data := os.read(self._source, _CHUNK):  # of a program that is still there
                 os.write(1, data)
-        except (OSError, ValueError):  # a definition closed a descriptor that is not its own
+        except OSError:  # a definition closed a descriptor that is not its own
             pass
         finally:
             self._is_over.set()

@@ -166,7 +166,7 @@ def _same_working_folder() -> Iterator[None]:
 
 
 class FolderWatch:
-    """Watches one boot of one folder (`boot.Watch`)."""
+    """Watches one boot of one folder (`watch.Watch`)."""
 
     def __init__(
         self,

@@ -55,6 +55,7 @@ ENDLESS = {
     "sleeps": ["import time", "while True:", "    time.sleep(1)"],
     "catches": ["import time", "while True:", "    try:", "        time.sleep(1)", "    except:", "        pass"],
     "waits": ["import threading", "threading.Event().wait()"],
+    "goes_on": ["import time", "try:", "    time.sleep(60)", "except BaseException:", "    pass"],
     "meddles": [
         "import signal",
         "signal.signal(signal.SIGALRM, signal.SIG_IGN)",
@@ -69,6 +70,7 @@ def test_what_does_not_end_is_stopped_and_the_rest_is_loaded(layer: Home, new_ke
     slow = "it took over 0.3 s to load"
     assert skips(kernel) == {name: slow for name in ENDLESS if name != "meddles"}
     assert kernel.run("good(), zed(), meddles()").value == "('good', 'zed', 'meddles')"
+    assert kernel.run("goes_on").error == "NameError: name 'goes_on' is not defined"
 
 
 def test_the_whole_start_is_bounded_and_what_had_no_turn_says_so(layer: Home, new_kernel: StartKernel) -> None:
@@ -127,6 +129,20 @@ def test_what_kills_the_kernel_is_skipped_by_the_next(layer: Home, new_kernel: S
     put(layer, **{name: definition(name)})
     kernel.restart()
     assert kernel.hello == []
+
+
+def test_what_nothing_can_stop_is_skipped_once_somebody_ended_the_kernel(layer: Home, new_kernel: StartKernel) -> None:
+    """A loop in C that looks at no signal; whoever waits for the kernel gives up and kills it."""
+    statements = ["import builtins, itertools, os, subprocess", "if hasattr(builtins, 'get_ipython'):"]
+    statements += ["    subprocess.Popen(['sh', '-c', f'sleep 1; kill -9 {os.getpid()}'])", "sum(itertools.repeat(0))"]
+    put(layer, good=GOOD, stuck=definition("stuck", *statements))
+    kernel = new_kernel()
+    assert not starts(kernel, QUICK)
+    assert starts(kernel, QUICK)
+    assert skips(kernel) == {
+        "stuck": "it killed the kernel at the last start (tried by itself, it took over 0.3 s to load)"
+    }
+    assert kernel.run("good()").value == "'good'"
 
 
 def test_one_that_was_loading_when_somebody_else_killed_the_kernel_comes_back(
