@@ -9,12 +9,14 @@ from __future__ import annotations
 # As `signal`, without its wrappers that make enum members: these are called for every file.
 import _signal  # type: ignore[import-not-found]
 import _thread
+import os
 import signal
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable
 from enum import Enum
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, Self
 
 _AGAIN = 0.05  # seconds until code that caught the exception gets it again
@@ -23,6 +25,7 @@ _VOLLEY = [
     getattr(signal, name) for name in ("SIGVTALRM", "SIGPROF", "SIGUSR1", "SIGUSR2") if hasattr(signal, name)
 ] + [*range(int(getattr(signal, "SIGRTMAX", 3)) - 3, int(getattr(signal, "SIGRTMAX", 0)) + 1)]
 
+_HERE = os.path.dirname(__file__)
 _ENOUGH = [None] * signal.NSIG
 
 
@@ -46,8 +49,11 @@ class Alarm:
         self._handler = self._handle  # one object: each access of a method makes another
         self._is_inside = False
         self._stop: Stop | None = None
+        # See _fire, and the other one.
+        self._tool: int | None = None
+        self._place: tuple[CodeType, int] | None = None
         self._displaced: dict[int, Any] = {}
-        self._targets: list[object] = []  # see _fire
+        self._targets: list[object] = []
 
     def __enter__(self) -> Self:
         if threading.current_thread() is not threading.main_thread():
@@ -89,7 +95,7 @@ class Alarm:
             self._targets.extend(_ENOUGH)  # before anything is called that signals which wait could raise in
             if self._stop is None:
                 raise
-        if self._displaced:
+        if self._stop is not None:
             self._targets.extend(_ENOUGH)
             self._calm()
         for number in self._handles:
@@ -107,31 +113,62 @@ class Alarm:
     def _handle(self, number: int, _: FrameType | None) -> None:
         if not self._is_inside:
             return
-        if self._stop is not None:
+        if self._stop is None:
+            self._stop = Stop.SLOW if number == signal.SIGALRM else Stop.INTERRUPTED
+            if signal.SIGALRM in self._handles:
+                signal.setitimer(signal.ITIMER_REAL, _AGAIN, _AGAIN)
+        else:
             self._fire()
-        self._stop = Stop.SLOW if number == signal.SIGALRM else Stop.INTERRUPTED
-        if signal.SIGALRM in self._handles:
-            signal.setitimer(signal.ITIMER_REAL, _AGAIN, _AGAIN)
         raise _Stopped
 
-    def _fire(self) -> None:
-        """Raise, and leave signals behind that raise at each of the next steps: it was caught when it was raised once.
+    if sys.version_info[:2] == (3, 12):
+        # There what a signal raises as a loop begins again counts as raised in the `try` that the loop begins with.
 
-        Their handler has to be one in C, since within one in Python the next would be handled, and raise, at once: it
-        sets an item of a list by the signal's number, which raises an IndexError as long as the list is empty.
-        """
-        self._targets.clear()
-        for number in _VOLLEY:
-            self._displaced.setdefault(number, signal.getsignal(number))
-            signal.signal(number, self._targets.__setitem__)
-        # In one call of C, so that all are tripped before one is handled; and none of them is sent by the system, since
-        # their handlers would then nest on a stack that is too small for them.
-        deque(map(_thread.interrupt_main, _VOLLEY), maxlen=0)
+        def _fire(self) -> None:
+            """Raise, and again wherever that is caught: it was when it was raised once."""
+            monitoring = sys.monitoring
+            if self._tool is None:
+                self._tool = next((n for n in range(6) if monitoring.get_tool(n) is None), None)
+                if self._tool is not None:
+                    monitoring.use_tool_id(self._tool, "perdure")
+                    event = monitoring.events.EXCEPTION_HANDLED
+                    monitoring.register_callback(self._tool, event, self._raise_in)
+                    monitoring.set_events(self._tool, event)
+            raise _Stopped
 
-    def _calm(self) -> None:
-        """Put back what handled the signals of `_fire`."""
-        for number, old in self._displaced.items():
-            if old is not None:
-                signal.signal(number, old)
-        self._displaced.clear()
-        self._targets.clear()
+        def _raise_in(self, code: CodeType, offset: int, _: object) -> None:
+            # Not twice running at one handler: it may be the one that catches what is raised here.
+            is_same, self._place = self._place == (code, offset), (code, offset)
+            if self._is_inside and not is_same and not code.co_filename.startswith(_HERE):
+                raise _Stopped
+
+        def _calm(self) -> None:
+            """Take back what `_fire` set up."""
+            if self._tool is not None:
+                sys.monitoring.set_events(self._tool, 0)
+                sys.monitoring.free_tool_id(self._tool)
+                self._tool = None
+
+    else:
+
+        def _fire(self) -> None:
+            """Raise, and leave signals that raise at each of the next steps: it was caught when it was raised once.
+
+            Their handler has to be one in C, since within one in Python the next would be handled, and raise, at once.
+            It sets an item of a list by the signal's number: that raises an IndexError as long as the list is empty.
+            """
+            self._targets.clear()
+            for number in _VOLLEY:
+                self._displaced.setdefault(number, signal.getsignal(number))
+                signal.signal(number, self._targets.__setitem__)
+            # In one call of C, so that all are tripped before one is handled; and none of them is sent by the system,
+            # since their handlers would then nest on a stack that is too small for them.
+            deque(map(_thread.interrupt_main, _VOLLEY), maxlen=0)
+
+        def _calm(self) -> None:
+            """Put back what handled the signals of `_fire`."""
+            for number, old in self._displaced.items():
+                if old is not None:
+                    signal.signal(number, old)
+            self._displaced.clear()
+            self._targets.clear()

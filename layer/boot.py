@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Protocol
 
 from .binding import bound_names
+from .boot_watch import Unwatched, Watch
 from .definition import Definition, RelPath
 from .errors import UnreadableFile
 from .fileformat import read_file
@@ -28,7 +29,6 @@ from .reasons import RAISED, why_not_found, why_raised
 from .scope import Reads
 from .stages import reads_of_definition
 from .view import MODULE_NAMES
-from .watch import Unwatched, Watch
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,7 +110,7 @@ class SafeBoot:
         finally:
             journal.end()
         self._refused |= {(root, mark) for mark in refused}
-        self._before.append(Folder(str(root), [mark for mark in there if mark in refused]))
+        self._before.append(Folder(str(root), [*(mark for mark in there if mark in refused), *watch.slow]))
 
     def acquit(self, root: Path, path: RelPath, data: bytes) -> None:
         """The text of the file was run by hand, and the kernel is still there: later starts load it again."""
@@ -166,7 +166,7 @@ def _same_working_folder() -> Iterator[None]:
 
 
 class FolderWatch:
-    """Watches one boot of one folder (`watch.Watch`)."""
+    """Watches one boot of one folder (`boot_watch.Watch`)."""
 
     def __init__(
         self,
@@ -188,7 +188,7 @@ class FolderWatch:
         self._clock = clock
         self._fork = fork
         self._ended: list[str] = []
-        self._slow: list[str] = []
+        self.slow: list[str] = []  # marks of what was stopped
 
     def refuses(self, path: RelPath) -> str | None:
         return self._refused.get(self._marks[path])
@@ -212,13 +212,14 @@ class FolderWatch:
             return None
         if stop is Stop.INTERRUPTED:
             return "it was interrupted"
-        self._slow.append(mark)
+        self.slow.append(mark)
         return self._bounds.says_slow(seconds)
 
     def learn(self) -> None:
         """Write down what this boot showed of its files."""
         known = self._journal.known
-        proven = [mark for mark in self._ended if mark not in known.proven or mark in known.slow]
-        slow = [mark for mark in self._slow if mark not in known.slow]
+        again = known.slow | known.accused
+        proven = [mark for mark in self._ended if mark not in known.proven or mark in again]
+        slow = [mark for mark in self.slow if mark not in known.slow]
         if proven or slow:
             self._journal.note({"proven": proven}, {"slow": slow}, there=self._marks.values())

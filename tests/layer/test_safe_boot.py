@@ -256,6 +256,21 @@ def test_what_ran_to_its_end_is_proven_and_what_was_stopped_comes_last(tmp_path:
     journal.end()
 
 
+def test_who_was_accused_by_chance_and_is_loaded_again_is_accused_no_more(tmp_path: Path) -> None:
+    path = RelPath("functions/o/one.py")
+    mark = mark_of(path, b"1")
+    journal = BootJournal(tmp_path / "cache", tmp_path)
+    journal.begin()
+    journal.note({"proven": [mark]}, {"accused": [mark]})
+    journal.end()
+    with SafeBoot(lambda: tmp_path / "cache", Bounds()).folder(tmp_path, {path: b"1"}) as watch:
+        watch.run(path, lambda: None)
+    journal = BootJournal(tmp_path / "cache", tmp_path)
+    journal.begin()
+    assert journal.known.accused == set()
+    journal.end()
+
+
 def test_what_has_no_turn_is_told(tmp_path: Path) -> None:
     times = iter([0.0, 29.0, 29.99])
     safe = SafeBoot(lambda: tmp_path / "cache", Bounds(), lambda: next(times))
