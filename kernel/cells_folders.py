@@ -20,6 +20,7 @@ from perdure.layer.errors import LayerUnusable
 from perdure.layer.making import is_blank
 from perdure.layer.place import CellsPlace, cells_entries, read_cells_entry
 from perdure.layer.plan import Entry
+from perdure.layer.safe_boot import SafeBoot
 from perdure.layer.shipped import PERSONAL, LoadedFolder, Shipped
 from perdure.layer.trust import TrustRecord
 
@@ -38,8 +39,9 @@ class CellsFolders:
         modules: Mapping[str, ModuleType],
         environ: Mapping[str, str],
         configured: object,
+        safe: SafeBoot | None = None,
     ) -> None:
-        self.shipped = Shipped(namespace, modules)
+        self.shipped = Shipped(namespace, modules, safe)
         self.refused: list[Refused] = []
         texts, odd = _texts_of(configured)
         self.refused += [Refused(Path(repr(o)), "is no path; c.PerdureKernel.cells is a list of texts") for o in odd]

@@ -12,7 +12,7 @@ _LINE = re.compile(r"\bline (\d+)")
 
 _Advice = Callable[[re.Match[str], str], str]
 _AGAIN = "edit the file and restart, or run the definition again in a cell"
-# Reasons as layer/boot.py words them → what helps, for the match and the first name of the file.
+# Reasons as layer/boot.py and layer/safe_boot.py word them → what helps, for the match and the first name of the file.
 _ADVICE: tuple[tuple[str, _Advice], ...] = (
     (
         r"(\S+) is found nowhere here",
@@ -23,6 +23,9 @@ _ADVICE: tuple[tuple[str, _Advice], ...] = (
     (r"(?:it needs|it uses) (\S+?)(?: to load)?, which nothing", lambda found, _: f"define {found[1]} and restart"),
     (r"is defined in (\S+) too", lambda _, name: f"remove one of the two files and restart, or define {name} again"),
     (r"that it overrides", lambda _, name: f"look at what {name} is now, then run your definition of it again"),
+    (r"^it was interrupted", lambda _, name: f"restart, or run {name or 'it'} again in a cell"),
+    (r"^the start had taken", lambda _, __: "restart; c.PerdureKernel.boot_seconds gives a start more time"),
+    (r"the next start (?:loads it|does)", lambda _, __: "restart"),
     (r"merge conflict", lambda _, __: "settle the conflict in the file, commit, and restart"),
 )
 

@@ -96,6 +96,7 @@ def init(workspace: Workspace, folder: str = "") -> str:
     elif place is not None and place.origin is Origin.PROJECT:
         said.append(f"Kernels that start here keep to it; this one goes on with {place.path}.")
     else:
+        workspace.begin_loading()
         _go_over(workspace, opening)
         said.append("This kernel keeps to it from now on. What was kept before stays in the personal layer,")
         said.append("which is loaded before it at each start.")

@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from pathlib import Path
 
+from perdure.layer.bounds import Bounds
 from perdure.layer.disk import RealDisk
 from perdure.layer.errors import LayerError
 from perdure.layer.events import EventLog
@@ -35,6 +36,7 @@ from perdure.layer.place import (
 from perdure.layer.plan import Context
 from perdure.layer.project import find_project
 from perdure.layer.room import Layer
+from perdure.layer.safe_boot import SafeBoot
 from perdure.layer.session import session_id
 from perdure.layer.source import Source
 from perdure.layer.trust import TrustRecord
@@ -65,8 +67,9 @@ class Workspace:
         layer: str | None = None,
         mode: str | None = None,
         cells: object = (),
+        bounds: Bounds | None = None,
     ) -> None:
-        """`ambient` is what any kernel has in its namespace; `layer`, `mode` and `cells` are what the config says."""
+        """`ambient` is what any kernel has in its namespace; what follows `environ` is what the config says."""
         self._environ = dict(os.environ) if environ is None else environ
         self._namespace = namespace
         self._ambient = ambient
@@ -74,7 +77,8 @@ class Workspace:
         self.mode, unknown_mode = read_mode(self._environ.get(MODE_VARIABLE), mode)
         self.session = session_id(self._environ)
         self.cell: ContextVar[Cell | None] = ContextVar("perdure_cell", default=None)  # the one this context runs
-        self.cells_folders = CellsFolders(namespace, sys.modules, self._environ, cells)
+        self._safe = SafeBoot(lambda: Homes.of_user().cache, bounds or Bounds())
+        self.cells_folders = CellsFolders(namespace, sys.modules, self._environ, cells, self._safe)
         self.ran: list[str] = []  # the texts of the cells of this session, as IPython has transformed them
         self.layer: Layer | None = None
         self.place: Place | None = None
@@ -95,6 +99,7 @@ class Workspace:
         if self.mode is Mode.OFF:
             return
         self._guarded(self._open)
+        self.begin_loading()
         with around or nullcontext():
             self._guarded(self._load_cells_folders)
             self.boot_layer()
@@ -142,6 +147,7 @@ class Workspace:
         if place is None and project is None and not waiting:
             where = "No layer here" if path is None else f"Nothing at {path}"
             return f"{where} waits for trust. {self.summary()}."
+        self.begin_loading()
         record, said = TrustRecord(Homes.of_user().state, RealDisk()), []
         for refused in waiting:
             with self.layer.lock if self.layer is not None else nullcontext():
@@ -218,6 +224,10 @@ class Workspace:
                 "[layer: git knows no name for you, so commits are by perdure <perdure@localhost>; "
                 "`git config --global user.name` and user.email change that]"
             )
+
+    def begin_loading(self) -> None:
+        """What is loaded from now on has the time of one start, all together."""
+        self._safe.begin()
 
     def boot_layer(self) -> None:
         """Load the layer, if there is one, and note what is to be told of it."""

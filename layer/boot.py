@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import ast
 import builtins
-import contextlib
-import io
-import re
-import traceback
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Protocol
 
 from .binding import bound_names
+from .boot_watch import Unwatched, Watch
 from .definition import Definition, RelPath
 from .errors import UnreadableFile
 from .fileformat import read_file
@@ -26,13 +24,11 @@ from .imports import ImportRecord, entries_of
 from .install import FromText, Image
 from .naming import name_told_by
 from .order import Loadable, load_order
+from .printed import printed
+from .reasons import RAISED, why_not_found, why_raised, without_what_was_said
 from .scope import Reads
 from .stages import reads_of_definition
 from .view import MODULE_NAMES, RESERVED
-
-_LONGEST = 200  # characters of an exception's message in a reason
-_SAID = re.compile(r"(?<=^it raised )(\w+): .*?(?=( at line \d+)?$)")
-_RAISED = "it raised "
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +43,12 @@ class Skipped:
     @property
     def reason_on_record(self) -> str:
         """The reason without an exception's own words: they may be what no log should have."""
-        return _SAID.sub(r"\1", self.reason)
+        return without_what_was_said(self.reason)
 
     @property
     def has_raised(self) -> bool:
         """Whether it was tried and failed, and not left out before."""
-        return self.reason.startswith(_RAISED)
+        return self.reason.startswith(RAISED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +122,14 @@ class Boot:
         imports: ImportRecord,
         modules: Mapping[str, ModuleType],
         base: Base | None = None,
+        watch: Watch | None = None,
+        catching: Callable[[], AbstractContextManager[object]] = printed,
     ) -> None:
+        """Without a `watch` nothing is bounded. `catching` gives what the files print, as a text."""
         self._root = root
+        self._watch: Watch = Unwatched() if watch is None else watch
         self._base = base
+        self._catching = catching
         self._image = image
         self._imports = imports
         self._modules = modules
@@ -141,13 +142,13 @@ class Boot:
     def run(self) -> BootReport:
         """Load all that loads. Raises nothing of the files' own."""
         self._skip_those_whose_base_changed()
+        self._skip_those_that_are_dangerous()
         self._skip_those_that_call_what_is_gone()
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        with self._catching() as output:
             self._load()
         loaded = tuple(self._with_unresolved(item) for item in self._loaded.values())
         skipped = tuple(self._as_skipped(path, reason) for path, reason in sorted(self._skipped.items()))
-        return BootReport(loaded, skipped, printed.getvalue())
+        return BootReport(loaded, skipped, str(output))
 
     def _read(self, files: Mapping[RelPath, bytes]) -> Iterable[tuple[RelPath, _File]]:
         for path, data in sorted(files.items()):
@@ -198,12 +199,19 @@ class Boot:
             if gone := sorted(file.reads.call - there - set(file.definition.needs)):
                 self._skip(path, f"it uses {gone[0]}, which nothing defines now")
 
+    def _skip_those_that_are_dangerous(self) -> None:
+        """Leave out what must not run here, as it ended the process before."""
+        for path in self._files:
+            if path not in self._skipped and (why := self._watch.refuses(path)):
+                self._skip(path, why)
+
     def _load(self) -> None:
         order = load_order(
             Loadable(path, file.definition.gives, file.reads, file.node, file.definition.after)
             for path, file in self._files.items()
             if path not in self._skipped
         )
+        order.sort(key=self._watch.comes_last)
         waiting: dict[RelPath, _Failure | None] = dict.fromkeys(order)
         while waiting:
             left: dict[RelPath, _Failure] = {}
@@ -238,24 +246,29 @@ class Boot:
     def _try(self, file: _File, lazy: str | None = None) -> Exception | None:
         """Load one file, or skip it; gives back the exception where another file may yet bring what was missing."""
         filename = str(self._root / file.path)
+        way = FromText(file.text, filename, lazy_annotations=lazy is not None)
         try:
-            self._image.install(file.definition, FromText(file.text, filename, lazy_annotations=lazy is not None))
+            stopped = self._watch.run(file.path, lambda: self._image.install(file.definition, way))
         except NameError as error:
             name = error.name
             if lazy is None and name in file.reads.annotation - file.reads.load and not self._may_come(name):
                 return self._try(file, lazy=name)
             return error
         except ModuleNotFoundError as error:
-            self._skip(file.path, self._why_not_found(error, filename))
+            self._skip(file.path, why_not_found(error, filename))
         except SyntaxError as error:
-            self._skip(file.path, _why_raised(error, filename))
+            self._skip(file.path, why_raised(error, filename))
         except Exception as error:
             # Python 3.11 wraps what a `__set_name__` raises.
             cause = error.__cause__ if type(error) is RuntimeError else None
             return cause if isinstance(cause, NameError) else error
         except BaseException as error:  # SystemExit and KeyboardInterrupt too: a definition must not end the kernel
-            self._skip(file.path, _why_raised(error, filename))
+            self._skip(file.path, why_raised(error, filename))
         else:
+            if stopped is not None:
+                self._image.take_back(file.definition)  # it may have gone on to its end all the same
+                self._skip(file.path, stopped)
+                return None
             self._loaded[file.path] = Loaded(file.definition, file.path, lazy=lazy)
             for node in file.tree.body:
                 self._imports.note(entries_of(node, self._modules))
@@ -268,18 +281,10 @@ class Boot:
     def _why_failed(self, path: RelPath, error: Exception) -> str:
         name, reads = error.name if isinstance(error, NameError) else None, self._files[path].reads
         if name not in reads.load | reads.annotation | self._givers.keys():
-            return _why_raised(error, str(self._root / path))
+            return why_raised(error, str(self._root / path))
         if giver := next((other for other in self._skipped if other != path and name in self._names(other)), None):
             return f"it needs {name} to load, and {giver} is skipped"
         return f"it needs {name} to load, which nothing defines"
-
-    def _why_not_found(self, error: ModuleNotFoundError, filename: str) -> str:
-        name = error.name or ""
-        package, _, inner = name.partition(".")
-        if not package:
-            return _why_raised(error, filename)
-        # What is missing may be a part of a package that is there, as after an upgrade.
-        return f"{name} is no module of {package} here" if inner else f"{package} is found nowhere here; install it"
 
     def _with_unresolved(self, item: Loaded) -> Loaded:
         there: Collection[str] = self._image.namespace
@@ -298,16 +303,3 @@ class Boot:
     def _skip(self, path: RelPath, reason: str) -> None:
         # The file stays among the read ones: its names tell others why they cannot load.
         self._skipped[path] = reason
-
-
-def _why_raised(error: BaseException, filename: str) -> str:
-    if isinstance(error, SyntaxError) and error.filename == filename:
-        return f"line {error.lineno}: {error.msg}"  # one that only the compiler finds
-    lines = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == filename]
-    where = f" at line {lines[-1]}" if lines else ""
-    try:
-        said = " ".join(str(error).split())
-    except Exception:  # an exception of the user's may fail to print itself
-        said = ""
-    said = f": {said[:_LONGEST]}{'…' if len(said) > _LONGEST else ''}" if said else ""
-    return f"{_RAISED}{type(error).__name__}{said}{where}"

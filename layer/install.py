@@ -74,6 +74,13 @@ class Image:
         elif attribute in class_dict(self.namespace.get(owner)):
             type.__delattr__(self.namespace[owner], attribute)  # a class, as just asked
 
+    def take_back(self, definition: Definition) -> None:
+        """The definition is not to be live after all, if it is."""
+        for name in definition.gives:
+            if self._live.get(name) is definition:
+                self.remove(name)
+                self.forget(name)
+
     def mark(self, name: str) -> None:
         """Take what the definition's `name` is now for the definition's own."""
         live = value_of(name, self.namespace)

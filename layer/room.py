@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from .boot import Boot, BootReport, Loaded, Skipped
+from .boot import BootReport, Loaded, Skipped
 from .definition import Definition, Key, RelPath
 from .errors import StoreFault
 from .events import EventLog, EventName
@@ -84,8 +84,7 @@ class Layer:
             self._head = self._store.head()
             self._files = dict(self._store.files())
             self._loaded = self._files.copy()
-            boot = Boot(self._files, self.root, self.image, self.variables.imports, self._modules, self.shipped)
-            self.report = boot.run()
+            self.report = self.shipped.boot(self.root, self._files)
             entries = [Entry(item.definition, item.path) for item in self.report.loaded]
             entries += [Entry(s.definition, s.path, awake=False) for s in self.report.skipped if s.definition]
             self.table = Table(entries)
@@ -425,5 +424,8 @@ class Layer:
     def _mended(self, keys: Iterable[Key], paths: Collection[RelPath]) -> None:
         kept = set(keys)
         left = tuple(s for s in self.report.skipped if s.path not in paths and not kept.issuperset(s.names))
+        for skipped in self.report.skipped:
+            if skipped not in left and (data := self._files.get(skipped.path)) is not None:
+                self.shipped.acquit(self.root, skipped.path, data)
         if len(left) < len(self.report.skipped):
             self.report = replace(self.report, skipped=left)

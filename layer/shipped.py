@@ -7,6 +7,7 @@ committed and never moved. Owns which folder's definition wins, and which of the
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, MutableMapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType, ModuleType
@@ -14,13 +15,14 @@ from types import MappingProxyType, ModuleType
 from .binding import bound_names
 from .boot import Boot, BootReport, Given
 from .cells_folder import CellsFolder
-from .definition import Definition
+from .definition import Definition, RelPath
 from .errors import UnknownDefinition, UnreadableFile
 from .fileformat import read_file
 from .given import owner_of
 from .imports import entries_of
 from .install import Image, InPlace
 from .outcome import Outcome, Unchanged
+from .safe_boot import SafeBoot
 from .variables import Variables
 
 
@@ -72,7 +74,14 @@ class LoadedFolder:
 class Shipped:
     """The cells folders of one kernel, and what they share with its layer: what is live, what was imported."""
 
-    def __init__(self, namespace: MutableMapping[str, object], modules: Mapping[str, ModuleType]) -> None:
+    def __init__(
+        self,
+        namespace: MutableMapping[str, object],
+        modules: Mapping[str, ModuleType],
+        safe: SafeBoot | None = None,
+    ) -> None:
+        """`safe` watches what is loaded, the layer's files too; None where nothing is to be bounded."""
+        self._safe = safe
         self.image = Image(namespace)
         self.variables = Variables(namespace, modules)
         self.folders: tuple[LoadedFolder, ...] = ()  # in load order
@@ -92,8 +101,7 @@ class Shipped:
 
         `origin` is what they are said to come from; None for the folder's path.
         """
-        boot = Boot(folder.files, folder.path, self.image, self.variables.imports, self._modules, self)
-        return self.add(folder.path, boot.run(), pin=folder.pin, origin=origin)
+        return self.add(folder.path, self.boot(folder.path, folder.files), pin=folder.pin, origin=origin)
 
     def add(self, path: Path, report: BootReport, *, pin: str | None = None, origin: str | None = None) -> LoadedFolder:
         """Take what `report` says is live, from the folder `path`, for shipped."""
@@ -112,6 +120,16 @@ class Shipped:
         loaded = LoadedFolder(path, pin, report, tuple(collisions))
         self.folders = (*self.folders, loaded)
         return loaded
+
+    def boot(self, root: Path, files: Mapping[RelPath, bytes]) -> BootReport:
+        """Load the files of the folder `root` over what was loaded before. Raises nothing of theirs."""
+        with self._safe.folder(root, files) if self._safe is not None else nullcontext() as watch:
+            return Boot(files, root, self.image, self.variables.imports, self._modules, self, watch).run()
+
+    def acquit(self, root: Path, path: RelPath, data: bytes) -> None:
+        """The text of a file that was skipped was run by hand since, and did no harm."""
+        if self._safe is not None:
+            self._safe.acquit(root, path, data)
 
     def would_replace(self, folder: CellsFolder) -> str | None:
         """A name that loading `folder` would set, or put a method on, although it is here; None where there is none."""

@@ -9,13 +9,14 @@ from typing import Any
 
 from ipykernel.ipkernel import IPythonKernel
 from IPython.display import display
-from traitlets import Enum, List, Type, Unicode, observe
+from traitlets import Enum, Float, List, Type, Unicode, observe
 
 from perdure import __version__
 from perdure.kernel import current
 from perdure.kernel.report import Report
 from perdure.kernel.wire import DEFAULT_NOTICES, Notices, Request, RequestKind, read_request
 from perdure.kernel.workspace import Workspace
+from perdure.layer.bounds import Bounds
 from perdure.layer.interrupts import interrupts_deferred
 from perdure.layer.place import Mode
 
@@ -46,6 +47,12 @@ class PerdureKernel(IPythonKernel):
         Unicode(),
         help="Folders of definitions loaded before the layer, as `path` or `path@commit`; PERDURE_CELLS wins.",
     ).tag(config=True)
+    boot_file_seconds: Any = Float(
+        Bounds().file_seconds, min=0.001, help="How long a definition may take to load before it is skipped."
+    ).tag(config=True)
+    boot_seconds: Any = Float(
+        Bounds().boot_seconds, min=0.001, help="How long all of them may take; what is left then is skipped."
+    ).tag(config=True)
     notebook_notices = Enum(_NOTICES, DEFAULT_NOTICES[RequestKind.NOTEBOOK].value, help="What notebooks show.").tag(
         config=True
     )
@@ -72,6 +79,7 @@ class PerdureKernel(IPythonKernel):
             layer=self.layer or None,
             mode=self.mode or None,
             cells=self.cells,
+            bounds=Bounds(self.boot_file_seconds, self.boot_seconds),
         )
         shell.workspace = self.workspace
         current.set_workspace(self.workspace)

@@ -1,0 +1,177 @@
+"""What is known of the files of one folder from earlier boots, and the mark of the one that is loading now.
+
+Lies in the user's cache, a folder for each folder that is loaded. `known.jsonl` tells which files were loaded to their
+end and which were the end of a process; a `*.boot` file is there while a boot goes on, and says after a process that
+died at which file. That must outlive the process and not the machine, so nothing is synced. A file is known by path and
+content: one that is changed is another.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import mmap
+import os
+import secrets
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NewType
+
+from .definition import RelPath
+from .errors import StoreFault
+from .jsonlines import lines
+
+Mark = NewType("Mark", str)
+"""A file by its path and content: enough to tell a text from the one before, and made in no time."""
+
+_SLOT = 4096  # bytes: of a longer mark the beginning, which has the checksum
+_SUFFIX = ".boot"
+_TOO_LONG = 4  # lines of facts for each file there is, before the record is written anew
+
+
+def mark_of(path: RelPath, data: bytes) -> Mark:
+    """The mark of the file at `path` with the content `data`."""
+    return Mark(f"{zlib.crc32(data)} {len(data)} {path}")
+
+
+@dataclass(slots=True)
+class Known:
+    """What earlier boots say of files."""
+
+    proven: set[str] = field(default_factory=set)  # marks of what was loaded to its end
+    died: dict[str, str] = field(default_factory=dict)  # mark → of how the process ended, a clause
+    slow: set[str] = field(default_factory=set)  # marks of what was stopped, and not loaded to its end since
+    accused: set[str] = field(default_factory=set)  # marks of what was loading when a process died, perhaps by chance
+    untried: frozenset[str] = frozenset()  # marks of what was to be tried elsewhere first, and there was no time
+
+    def learn(self, fact: Mapping[str, object]) -> None:
+        """Take in one line; what is not understood is passed over."""
+        match fact:
+            case {"proven": [*marks]}:
+                self.proven.update(map(str, marks))
+                self.slow.difference_update(map(str, marks))
+                self.accused.difference_update(map(str, marks))
+                for mark in self.died.keys() & marks:
+                    del self.died[mark]
+            case {"slow": [*marks]}:
+                self.slow.update(map(str, marks))
+            case {"accused": [*marks]}:
+                self.accused.update(map(str, marks))
+            case {"untried": [*marks]}:
+                self.untried = frozenset(map(str, marks))
+            case {"died": str(mark), "why": str(why)}:
+                self.died[mark] = why
+                self.proven.discard(mark)
+
+    def facts(self, there: Iterable[str]) -> list[dict[str, object]]:
+        """The lines that say the same of the marks `there`, and nothing of others."""
+        marks = {*there}
+        facts: list[dict[str, object]] = [
+            {name: sorted(getattr(self, name) & marks)} for name in ("proven", "slow", "accused", "untried")
+        ]
+        return facts + [{"died": mark, "why": why} for mark, why in sorted(self.died.items()) if mark in marks]
+
+
+class BootJournal:
+    """The journal of one boot of one folder. Where the cache cannot be written, it knows nothing and says nothing."""
+
+    def __init__(self, cache: Path, root: Path) -> None:
+        name = hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:32]
+        self._folder = cache / "boot" / name
+        self._file: Path | None = None
+        self._map: mmap.mmap | None = None
+        self._descriptor = -1
+        self.known = Known()
+        self._lines = 0
+
+    def begin(self) -> list[str]:
+        """Read what is known and note that a boot goes on; where the boots that did not end were, which is told once.
+
+        Each is a mark as far as `is_cut_of` tells, or empty where that boot had not come to a file.
+        """
+        try:
+            for fact in lines(self._folder / "known.jsonl"):
+                self.known.learn(fact)
+                self._lines += 1
+        except StoreFault:
+            pass
+        deaths: list[str] = []
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            deaths = [death for file in sorted(self._folder.glob(f"*{_SUFFIX}")) if (death := _death(file)) is not None]
+            self._open()
+        except OSError:
+            self.end()
+        return deaths
+
+    def enters(self, mark: Mark) -> None:
+        """The file of this mark is about to run; what ran before is over then."""
+        if self._map is not None:
+            data = _cut(mark) + b"\n"
+            self._map[: len(data)] = data
+
+    def end(self) -> None:
+        """The boot is over."""
+        try:
+            if self._file is not None:
+                self._file.unlink(missing_ok=True)
+            if self._descriptor >= 0:
+                os.close(self._descriptor)
+        except OSError:  # a definition made away with folder or descriptor
+            pass
+        self._file, self._map, self._descriptor = None, None, -1
+
+    def note(self, *facts: Mapping[str, object], there: Iterable[str] = ()) -> None:
+        """Learn the facts, and write them down for later boots; `there` are the marks of all files."""
+        for fact in facts:
+            self.known.learn(fact)
+        path, marks = self._folder / "known.jsonl", [*there]
+        try:
+            if marks and self._lines > _TOO_LONG + len(marks) // _TOO_LONG:
+                temporary = path.with_name(f"{secrets.token_hex(8)}.tmp")
+                temporary.write_bytes(_text(self.known.facts(marks)))
+                temporary.replace(path)
+            else:
+                with path.open("ab") as file:  # in one write, so that lines of two kernels do not mix
+                    file.write(b"\n" + _text(facts))
+        except OSError:
+            pass
+
+    def _open(self) -> None:
+        name = secrets.token_hex(8)
+        self._file = self._folder / f"{name}.tmp"
+        self._descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        # A lock of this process alone, which its children have no part in.
+        fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.write(self._descriptor, b"\n" * _SLOT)  # written before it is mapped: a page the disk has no room for kills
+        # Another kernel sees it locked or not at all.
+        self._file = self._file.rename(self._folder / f"{name}{_SUFFIX}")
+        self._map = mmap.mmap(self._descriptor, _SLOT)
+
+
+def is_cut_of(written: str, mark: Mark) -> bool:
+    """Whether `written`, which a boot left that did not end, is the mark."""
+    return bool(written) and written == _cut(mark).partition(b"\n")[0].decode("utf-8", "replace")
+
+
+def _cut(mark: Mark) -> bytes:
+    return mark.encode("utf-8", "surrogatepass")[: _SLOT - 1]
+
+
+def _death(file: Path) -> str | None:
+    """What a boot left that did not end, taken away; None where it goes on."""
+    with file.open("r+b") as opened:
+        try:
+            fcntl.lockf(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return None
+        written = opened.read(_SLOT).partition(b"\n")[0].decode("utf-8", "replace")
+        file.unlink(missing_ok=True)
+    return written
+
+
+def _text(facts: Iterable[Mapping[str, object]]) -> bytes:
+    return b"".join(json.dumps(fact).encode("ascii") + b"\n" for fact in facts)

@@ -1,0 +1,39 @@
+"""Why a file was not loaded, as a clause: what an exception says, in one line and for sure. Pure."""
+
+from __future__ import annotations
+
+import re
+import traceback
+
+RAISED = "it raised "
+_LONGEST = 200  # characters of an exception's message
+_SAID = re.compile(rf"(?<=^{RAISED})(\w+): .*?(?=( at line \d+)?$)")
+
+
+def why_raised(error: BaseException, filename: str) -> str:
+    """What was raised, and at which line of `filename` where that is on the way."""
+    if isinstance(error, SyntaxError) and error.filename == filename:
+        return f"line {error.lineno}: {error.msg}"  # one that only the compiler finds
+    lines = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == filename]
+    where = f" at line {lines[-1]}" if lines else ""
+    try:
+        said = " ".join(str(error).split())
+    except Exception:  # an exception of the user's may fail to print itself
+        said = ""
+    said = f": {said[:_LONGEST]}{'…' if len(said) > _LONGEST else ''}" if said else ""
+    return f"{RAISED}{type(error).__name__}{said}{where}"
+
+
+def why_not_found(error: ModuleNotFoundError, filename: str) -> str:
+    """Which package or module is missing."""
+    name = error.name or ""
+    package, _, inner = name.partition(".")
+    if not package:
+        return why_raised(error, filename)
+    # What is missing may be a part of a package that is there, as after an upgrade.
+    return f"{name} is no module of {package} here" if inner else f"{package} is found nowhere here; install it"
+
+
+def without_what_was_said(reason: str) -> str:
+    """The reason `why_raised` without the exception's own words."""
+    return _SAID.sub(r"\1", reason)

@@ -1,0 +1,225 @@
+"""Boots that one file cannot spoil: bounded, interruptible, and with a journal that tells the next start of a death.
+
+Owns what a start makes of the starts before it. Knows no kernel; `boot` asks it before and after each file.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from .alarm import Alarm, Stop
+from .boot_journal import BootJournal, Known, Mark, is_cut_of, mark_of
+from .bounds import Bounds
+from .definition import RelPath
+from .trial import Folder, Job, Tried, try_out
+
+_FOR_TRIAL = 0.6  # the part of what is left of a start that a trial may take
+
+_KILLED = "it killed the kernel at the last start"
+_BY_CHANCE = "tried by itself it did no harm, so the next start loads it"
+_NO_TIME = "a start did not end, and there was no time to try it; the next start does"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a start makes of the files after one that did not end."""
+
+    refused: Mapping[str, str]  # by mark, why it is not run by this start: a clause
+    facts: tuple[Mapping[str, object], ...]  # for the starts to come
+
+
+def judge(
+    marks: Collection[Mark],
+    accused: Collection[Mark],
+    known: Known,
+    tried: Tried,
+    unproven: Collection[Mark],
+    when: str,
+) -> Verdict:
+    """What to make of a trial. Pure. `accused` are the marks of what was loading when a start ended, at `when`."""
+    refused: dict[str, str] = {**tried.slow}
+    facts: list[Mapping[str, object]] = []
+    for mark, how in tried.fatal.items():
+        if mark not in accused:
+            refused[mark] = f"it killed the process that tried it ({how})"
+            facts.append({"died": mark, "why": refused[mark]})
+    for mark in accused:
+        if mark in tried.harmless and mark not in known.accused:
+            # A person may have ended the kernel, and then any file was the one.
+            refused[mark] = f"{_KILLED} ({_BY_CHANCE})"
+            facts.append({"accused": [mark]})
+        else:
+            how = tried.fatal.get(mark) or (f"tried by itself, {tried.slow[mark]}" if mark in tried.slow else "")
+            refused[mark] = f"{_KILLED} ({how})" if how else _KILLED
+            facts.append({"died": mark, "why": f"it killed the kernel at a start ({when}{f'; {how}' if how else ''})"})
+    seen = tried.harmless | tried.fatal.keys() | tried.slow.keys() if not tried.is_whole else {*marks}
+    untried = [mark for mark in unproven if mark not in seen and mark not in refused]
+    refused |= dict.fromkeys(untried, _NO_TIME)
+    if untried or known.untried:
+        facts.append({"untried": untried})
+    return Verdict(refused, tuple(facts))
+
+
+class SafeBoot:
+    """The boots of one kernel, which share their time."""
+
+    def __init__(self, cache: Callable[[], Path], bounds: Bounds, clock: Callable[[], float] = time.monotonic) -> None:
+        """`cache` tells the user's folder for what can be made again; it is asked when a folder is loaded."""
+        self._cache = cache
+        self._bounds = bounds
+        self._clock = clock
+        self._until = clock() + bounds.boot_seconds
+        self._before: list[Folder] = []
+        self._refused: set[tuple[Path, str]] = set()  # by folder and mark
+        self._fork = Fork()
+        self._is_after_death = False
+
+    def begin(self) -> None:
+        """The time of a start begins."""
+        self._is_after_death = False
+        self._until = self._clock() + self._bounds.boot_seconds
+
+    @contextmanager
+    def folder(self, root: Path, files: Mapping[RelPath, bytes]) -> Iterator[FolderWatch]:
+        """A watch over one boot of the folder; the block is the boot."""
+        marks = {path: mark_of(path, data) for path, data in files.items()}
+        there = {*marks.values()}
+        journal = BootJournal(self._cache(), root)
+        deaths = journal.begin()
+        known = journal.known
+        refused: dict[str, str] = {}
+        try:
+            # Where an earlier folder was the end of the last start, this one's turn did not come.
+            self._is_after_death = self._is_after_death or bool(deaths)
+            if self._is_after_death or not known.untried.isdisjoint(there):
+                accused = [mark for mark in sorted(there) if any(is_cut_of(written, mark) for written in deaths)]
+                verdict = self._try(root, there, accused, known)
+                journal.note(*verdict.facts)
+                refused = {**verdict.refused}
+            refused = {**known.died, **refused}
+            with _same_working_folder(), Alarm() as alarm:
+                watch = FolderWatch(marks, journal, alarm, refused, self._bounds, self._until, self._clock, self._fork)
+                yield watch
+            watch.learn()
+        finally:
+            journal.end()
+        self._refused |= {(root, mark) for mark in refused}
+        self._before.append(Folder(str(root), [*(mark for mark in there if mark in refused), *watch.slow]))
+
+    def acquit(self, root: Path, path: RelPath, data: bytes) -> None:
+        """The text of the file was run by hand, and the kernel is still there: later starts load it again."""
+        mark = mark_of(path, data)
+        if (root, mark) in self._refused:
+            BootJournal(self._cache(), root).note({"proven": [mark]})
+
+    def _left(self) -> float:
+        return self._until - self._clock()
+
+    def _try(self, root: Path, there: Collection[Mark], accused: Collection[Mark], known: Known) -> Verdict:
+        unproven = [m for m in sorted(there) if m in accused or not (m in known.proven or m in known.died)]
+        seconds = self._left() * _FOR_TRIAL
+        if not unproven:
+            return judge(there, accused, known, Tried({}, {}, (), True), (), "")
+        job = Job(
+            self._before,
+            Folder(str(root), [mark for mark in known.died if mark in there and mark not in accused]),
+            [mark for mark in known.proven if mark in there and mark not in accused],
+            Bounds(self._bounds.file_seconds, max(seconds, 0)),
+        )
+        tried = try_out(job, max(seconds, 0) * 1.2)
+        return judge(there, accused, known, tried, unproven, f"{datetime.now():%Y-%m-%d %H:%M}")
+
+
+class Fork:
+    """Whether this process was forked since: asked for every file, where the process id would be a system call."""
+
+    def __init__(self) -> None:
+        self.is_here = False
+        os.register_at_fork(after_in_child=self._note)
+
+    def _note(self) -> None:
+        self.is_here = True
+
+
+@contextmanager
+def _same_working_folder() -> Iterator[None]:
+    """The working folder is the same after the block, if it can be entered."""
+    try:
+        descriptor = os.open(".", os.O_RDONLY)
+    except OSError:
+        yield
+        return
+    try:
+        yield
+    finally:
+        try:
+            os.fchdir(descriptor)
+            os.close(descriptor)
+        except OSError:  # a definition closed it
+            pass
+
+
+class FolderWatch:
+    """Watches one boot of one folder (`boot_watch.Watch`)."""
+
+    def __init__(
+        self,
+        marks: Mapping[RelPath, Mark],
+        journal: BootJournal,
+        alarm: Alarm,
+        refused: Mapping[str, str],
+        bounds: Bounds,
+        until: float,
+        clock: Callable[[], float],
+        fork: Fork,
+    ) -> None:
+        self._marks = marks
+        self._journal = journal
+        self._alarm = alarm
+        self._refused = refused
+        self._bounds = bounds
+        self._until = until
+        self._clock = clock
+        self._fork = fork
+        self._ended: list[str] = []
+        self.slow: list[str] = []  # marks of what was stopped
+
+    def refuses(self, path: RelPath) -> str | None:
+        return self._refused.get(self._marks[path])
+
+    def comes_last(self, path: RelPath) -> bool:
+        return self._marks[path] in self._journal.known.slow
+
+    def run(self, path: RelPath, act: Callable[[], None]) -> str | None:
+        seconds = self._bounds.of_next(self._until - self._clock())
+        if not seconds:
+            return self._bounds.says_late()
+        mark = self._marks[path]
+        self._journal.enters(mark)
+        try:
+            stop = self._alarm.run(act, seconds)
+        finally:
+            if self._fork.is_here:
+                os._exit(0)  # a definition forked, and this is not the kernel
+        if stop is None:
+            self._ended.append(mark)
+            return None
+        if stop is Stop.INTERRUPTED:
+            return "it was interrupted"
+        self.slow.append(mark)
+        return self._bounds.says_slow(seconds)
+
+    def learn(self) -> None:
+        """Write down what this boot showed of its files."""
+        known = self._journal.known
+        again = known.slow | known.accused
+        proven = [mark for mark in self._ended if mark not in known.proven or mark in again]
+        slow = [mark for mark in self.slow if mark not in known.slow]
+        if proven or slow:
+            self._journal.note({"proven": proven}, {"slow": slow}, there=self._marks.values())

@@ -1,0 +1,131 @@
+"""Files that may be the end of a process, tried in one that nobody needs, before the kernel loads them.
+
+Owns the asking; what the other process does stands in `trial_process`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+
+from .bounds import Bounds
+
+# The folder that the kernel works in stays off the path until the kernel's own path is there.
+_PROGRAM = (
+    "import json, sys; job = json.load(sys.stdin); sys.path[:] = job['sys_path']; "
+    "from perdure.layer.trial_process import main; main(job)"
+)
+
+_OUTSIDE = "it killed more than itself"
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder to load, without the files that have one of the marks `without`."""
+
+    root: str
+    without: Collection[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is to be tried."""
+
+    before: Sequence[Folder]  # loaded first, as they are
+    folder: Folder
+    proven: Collection[str]  # marks of its files that need no trial
+    bounds: Bounds
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What came of a trial."""
+
+    fatal: Mapping[str, str]  # by mark, how the process ended: a clause
+    slow: Mapping[str, str]  # by mark, why it was stopped: a clause
+    harmless: Collection[str]  # marks of what may be loaded, though it may raise
+    is_whole: bool  # whether all that can be loaded was tried
+
+
+def try_out(job: Job, seconds: float, clock: Callable[[], float] = time.monotonic) -> Tried:
+    """Try the job's files in another process, and in a next one where one ends that; all of them have `seconds`."""
+    until = clock() + seconds
+    tried = Tried({}, {}, (), False)
+    while (left := until - clock()) > 0:
+        again = _run(job, tried, left)
+        tried = Tried(
+            {**tried.fatal, **again.fatal},
+            {**tried.slow, **again.slow},
+            {*tried.harmless, *again.harmless} - again.fatal.keys() - again.slow.keys(),
+            again.is_whole,
+        )
+        if _OUTSIDE not in again.fatal.values():
+            break
+    return tried
+
+
+def _run(job: Job, tried: Tried, seconds: float) -> Tried:
+    """Try in one process what was not `tried` yet."""
+    without = {*job.folder.without, *tried.fatal, *tried.slow}
+    told = {
+        "sys_path": sys.path,
+        "before": [{"root": folder.root, "without": sorted(folder.without)} for folder in job.before],
+        "folder": {"root": job.folder.root, "without": sorted(without)},
+        "proven": sorted({*job.proven, *tried.harmless}),
+        "bounds": asdict(replace(job.bounds, boot_seconds=min(seconds, job.bounds.boot_seconds))),
+    }
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _PROGRAM],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # what kills its whole group does not reach the kernel
+        )
+    except OSError:
+        return read_report((), is_over=False)
+    with process:
+        try:
+            output, _ = process.communicate(json.dumps(told).encode("ascii"), timeout=seconds)
+            is_over = True
+        except subprocess.TimeoutExpired:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            output, _ = process.communicate()
+            is_over = False
+    return read_report(output.decode("utf-8", "replace").splitlines(), is_over=is_over)
+
+
+def read_report(lines: Iterable[str], *, is_over: bool) -> Tried:
+    """What the process that tried says. Pure. `is_over`: it ended, and was not stopped for want of time."""
+    fatal: dict[str, str] = {}
+    slow: dict[str, str] = {}
+    harmless: dict[str, None] = {}
+    trying: str | None = None
+    end: bool | None = None
+    for line in lines:
+        try:
+            fact = json.loads(line)
+        except ValueError:  # cut off in the middle
+            continue
+        match fact:
+            case {"trying": str(mark)}:
+                trying = mark
+            case {"mark": str(mark), "fatal": str(how)}:
+                fatal[mark] = how
+            case {"mark": str(mark), "slow": str(why)}:
+                slow[mark] = why
+            case {"mark": str(mark)}:
+                harmless[mark] = None
+            case {"end": bool(whole)}:
+                end = whole
+    if is_over and end is None and trying is not None:
+        fatal[trying] = _OUTSIDE
+    return Tried(fatal, slow, {*harmless} - fatal.keys() - slow.keys(), bool(end))
