@@ -34,8 +34,10 @@ class CellsFolders:
         modules: Mapping[str, ModuleType],
         environ: Mapping[str, str],
         configured: Sequence[str],
+        *,
+        defer: bool = False,
     ) -> None:
-        self.shipped = Shipped(namespace, modules)
+        self.shipped = Shipped(namespace, modules, defer=defer)
         self.refused: list[Refused] = []
         self._texts = cells_entries(environ, configured)
 
@@ -86,7 +88,7 @@ class CellsFolders:
             return f"Cells folder {opened.path} {opened.why}.", None
         self.refused.remove(refused)
         loaded = self.shipped.load(opened)
-        count = len(loaded.report.loaded)
+        count = len(loaded.report.live)
         told = [f"Cells folder {opened.path}: {count} definition{'s'[: count != 1]} loaded.", *self._skips(loaded)]
         if printed := loaded.report.output.rstrip():
             told.append(f"Loading printed:\n{printed}")
@@ -130,13 +132,14 @@ class CellsFolders:
 
     def _listed(self, loaded: LoadedFolder, kept: set[str]) -> list[str]:
         path, pin, report = loaded.path, loaded.pin, loaded.report
-        count = len(report.loaded)
+        live = [definition for definition, _ in report.live]
+        count = len(live)
         head = f"cells folder {path}" + (f" at commit {pin[:_SHOWN]}" if pin else "")
         lines = [f"{head}: {count} definition{'s'[: count != 1]}"]
-        definitions = sorted((item.definition for item in report.loaded), key=lambda definition: definition.key)
+        definitions = sorted(live, key=lambda definition: definition.key)
         by_kind = ((kind, [name for made in definitions if made.kind is kind for name in made.gives]) for kind in Kind)
         lines += [f"  {kind.folder}: {', '.join(names)}" for kind, names in by_kind if names]
-        if not report.loaded:
+        if not live:
             lines.append("  no definitions")
         wins = {name: self.shipped.given[name].folder for made in definitions for name in made.gives}
         if replaced := [name for name, folder in wins.items() if name in kept and folder == path]:

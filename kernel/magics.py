@@ -15,7 +15,7 @@ _NAMES = re.compile(r"(?:\[[^\]]*\]+|[^\s,\[])+")
 _SCRATCH = re.compile(r"\s*%%scratch\b")
 _LAYER_USAGE = (
     "%layer path tells the folder, %layer trust accepts and loads one that is not trusted, "
-    "%layer trust PATH that one alone."
+    "%layer trust PATH that one alone, %layer load loads what is deferred."
 )
 
 
@@ -49,6 +49,7 @@ def cells(workspace: Workspace) -> str:
         lines.append("  no definitions yet")
     if overrides := folders.overrides(layer.definitions):
         lines.append(f"  overrides: {', '.join(overrides)}")
+    lines += workspace.waking.lines()
     lines += [f"  skipped {skipped.path}: {skipped.reason}" for skipped in layer.report.skipped]
     lines += [f"  unresolved: {key} needs {', '.join(names)}" for key, names in layer.unresolved()]
     lines += [f"  not kept: {', '.join(names)}, which {key} needs" for key, names in layer.unkept_needs()]
@@ -61,12 +62,14 @@ def cells(workspace: Workspace) -> str:
 
 
 def layer(workspace: Workspace, line: str) -> str:
-    """`%layer [path | trust [PATH]]`."""
+    """`%layer [path | trust [PATH] | load]`."""
     words = line.split(maxsplit=1)
     if words == []:
         return f"{workspace.summary()}\n{_LAYER_USAGE}"
     if words == ["path"]:
         return str(workspace.place.path) if workspace.place is not None else workspace.summary()
+    if words == ["load"]:
+        return workspace.waking.load_all()
     if words[0] == "trust":
         try:
             return workspace.trust(*(path.rstrip() for path in words[1:]))

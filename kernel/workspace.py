@@ -28,6 +28,7 @@ from perdure.layer.trust import TrustRecord
 from .cell import Cell
 from .cells_folders import CellsFolders
 from .report import some
+from .waking import Waking
 from .wire import Notices, Request
 
 _log = logging.getLogger(__name__)
@@ -48,8 +49,9 @@ class Workspace:
         layer: str | None = None,
         mode: str | None = None,
         cells: Sequence[str] = (),
+        defer: bool = True,
     ) -> None:
-        """`ambient` is what any kernel has in its namespace; `layer`, `mode` and `cells` are what the config says."""
+        """`ambient` is what any kernel has in its namespace; the other names but `environ` are those of the config."""
         self._environ = dict(os.environ) if environ is None else environ
         self._namespace = namespace
         self._ambient = ambient
@@ -57,7 +59,9 @@ class Workspace:
         self.mode, unknown_mode = read_mode(self._environ.get(MODE_VARIABLE), mode)
         self.session = session_id(self._environ)
         self.cell: ContextVar[Cell | None] = ContextVar("perdure_cell", default=None)  # the one this context runs
-        self.cells_folders = CellsFolders(namespace, sys.modules, self._environ, cells)
+        self.cells_folders = CellsFolders(namespace, sys.modules, self._environ, cells, defer=defer)
+        deferred = self.cells_folders.shipped.deferred
+        self.waking = Waking(deferred, self.cell, self._tell)
         self.layer: Layer | None = None
         self.place: Place | None = None
         self.trouble: str | None = None  # why there is no layer although one was wanted
@@ -142,6 +146,9 @@ class Workspace:
         if self.mode is Mode.READONLY:
             parts.append("nothing is kept (read-only)")
         return f"perdure layer {self.layer.root}: {', '.join(parts)}; %cells lists them"
+
+    def _tell(self, line: str) -> None:
+        self._news.append(line)  # of the list that is there then: each cell takes it away
 
     def _open(self) -> None:
         homes = Homes.of_user()

@@ -5,6 +5,7 @@
     ├── StoreFault         a write or read failed half way; nothing of it stands
     ├── StoreBusy          git holds the lock and did not let go
     ├── UnreadableFile     a definition file that cannot be read as one
+    ├── NotLoaded          a cell names a deferred definition whose file cannot be loaded
     └── UnknownDefinition  a name that no definition of the layer has (a LookupError too)
 
 What the keep rule decides against is not a fault: it is a value (`outcome.NotKept`).
@@ -57,6 +58,20 @@ class UnreadableFile(LayerError):
         super().__init__(f"{path}, line {line}: {why}")
         self.path = path
         self.line = line
+        self.why = why
+
+
+class NotLoaded(LayerError):
+    """The deferred definition of `names` cannot be loaded from `path`; `why` is a clause."""
+
+    def __init__(self, names: tuple[str, ...], path: Path, why: str) -> None:
+        named = ", ".join(names)
+        super().__init__(
+            f"{named} cannot be loaded, so this cell did not run; {path}: {why}; "
+            f"mend that and run the cell again, or define {named} anew"
+        )
+        self.names = names
+        self.path = path
         self.why = why
 
 

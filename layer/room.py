@@ -6,7 +6,6 @@ The only place where decisions meet I/O. Knows no kernel: the namespace is a map
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Collection, Iterable, Mapping, MutableMapping
 from dataclasses import replace
 from pathlib import Path
@@ -56,7 +55,8 @@ class Layer:
         self._head: CommitId | None = None  # likewise
         self.variables = self.shipped.variables
         self.table = Table()
-        self.lock = threading.RLock()
+        self.deferred = self.shipped.deferred
+        self.lock = self.deferred.lock
 
     def boot(self) -> BootReport:
         """Load every definition file; what fails is left out and reported.
@@ -67,9 +67,11 @@ class Layer:
         with self.lock:
             self._head = self._store.head()
             self._files = dict(self._store.files())
-            boot = Boot(self._files, self.root, self.image, self.variables.imports, self._modules, self.shipped)
+            imports, waits = self.variables.imports, self.deferred
+            boot = Boot(self._files, self.root, self.image, imports, self._modules, self.shipped, waits)
             self.report = boot.run()
-            entries = [Entry(item.definition, item.path) for item in self.report.loaded]
+            self.deferred.ready()
+            entries = [Entry(definition, path) for definition, path in self.report.live]
             entries += [Entry(s.definition, s.path, awake=False) for s in self.report.skipped if s.definition]
             self.table = Table(entries)
         return self.report
@@ -114,7 +116,7 @@ class Layer:
 
     def unresolved(self) -> tuple[tuple[Key, tuple[str, ...]], ...]:
         """Definitions that read, when called, names which are nowhere now."""
-        there = self.image.namespace
+        there = self.image.namespace.keys() | self.deferred.names.keys()
         found = ((e.definition.key, tuple(n for n in e.definition.needs if n not in there)) for e in self.definitions)
         return tuple((key, names) for key, names in found if names)
 
@@ -161,6 +163,7 @@ class Layer:
             origins=self.shipped.origins,
             lost=self.shipped.lost,
             functions=self.image.functions,
+            waiting=self.deferred.names,
             changed=changed,
         )
 
@@ -225,7 +228,9 @@ class Layer:
             for edit in edits:
                 for definition in definitions_of(edit):
                     self.image.install(definition, InPlace())
+                    self.deferred.replaced(definition)
                 if isinstance(edit, Forgotten):
+                    self.deferred.gone(edit.name)
                     if edit.asked:
                         self.image.remove(edit.name)
                     self.image.forget(edit.name)

@@ -55,6 +55,7 @@ class Run:
                 self._decide(each, forced, bound_names([each.node]))
             self._decide(statement, forced, names - bound_names(each.node for each in inside))
             layer.shipped.settle(names, self._outcomes[before:])
+            layer.deferred.set_otherwise(names)
             for name in names:
                 layer.image.mark(name)
             layer.variables.changed |= changed & self._kept.keys()
@@ -70,6 +71,9 @@ class Run:
             if name not in kept and isinstance(origin, InLayer):
                 folder = layer.shipped.origins[name]
                 self._outcomes.append(NotKept(name, f"the cells folder {folder} gives it at each start"))
+                return
+            if name in kept and name in layer.deferred.names:
+                self._outcomes.append(Unchanged(kept[name]))
                 return
             statement = layer.variables.setting(name, kept, origin)
             if statement is None:

@@ -14,6 +14,7 @@ from types import MappingProxyType, ModuleType
 from .binding import bound_names
 from .boot import Boot, BootReport, Given
 from .cells_folder import CellsFolder
+from .deferred import Deferred
 from .definition import Definition
 from .errors import UnknownDefinition, UnreadableFile
 from .fileformat import read_file
@@ -63,9 +64,13 @@ class LoadedFolder:
 class Shipped:
     """The cells folders of one kernel, and what they share with its layer: what is live, what was imported."""
 
-    def __init__(self, namespace: MutableMapping[str, object], modules: Mapping[str, ModuleType]) -> None:
+    def __init__(
+        self, namespace: MutableMapping[str, object], modules: Mapping[str, ModuleType], *, defer: bool = False
+    ) -> None:
+        """With `defer`, what waits for packages that are not loaded is loaded when it is named."""
         self.image = Image(namespace)
         self.variables = Variables(namespace, modules)
+        self.deferred = Deferred(self.image, self.variables.imports, modules, active=defer)
         self.folders: tuple[LoadedFolder, ...] = ()  # in load order
         self.lost: set[str] = set()  # names that a cell has set to something else since, or deleted
         self._modules = modules
@@ -80,15 +85,15 @@ class Shipped:
 
     def load(self, folder: CellsFolder) -> LoadedFolder:
         """Load the definitions of `folder` over those of the folders before it. Raises nothing of its files' own."""
-        boot = Boot(folder.files, folder.path, self.image, self.variables.imports, self._modules, self)
+        boot = Boot(folder.files, folder.path, self.image, self.variables.imports, self._modules, self, self.deferred)
         report = boot.run()
         collisions: list[Collision] = []
-        for item in report.loaded:
-            for name in item.definition.gives:
+        for definition, path in report.live:
+            for name in definition.gives:
                 if name in self._given:
                     collisions.append(Collision(name, self._given[name].folder, folder.path))
-                self._given[name] = Given(item.definition, folder.path, item.path)
-                self._definitions[name] = item.definition
+                self._given[name] = Given(definition, folder.path, path)
+                self._definitions[name] = definition
                 self._origins[name] = str(folder.path)
         for skipped in report.skipped:
             if skipped.definition is not None:
@@ -114,13 +119,13 @@ class Shipped:
             }
             owners = {owner for name in file.definition.gives if (owner := owner_of(name))}
             bound = bound_names(file.tree.body) - imported - ({"_"} if owners else set())  # `_` of `@f.register`
-            if there := sorted((bound | owners) & namespace.keys()):
+            if there := sorted((bound | owners) & (namespace.keys() | self.deferred.names.keys())):
                 return there[0]
         return None
 
     def unresolved(self, loaded: LoadedFolder) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """The definitions of a folder that read, when called, names which are nowhere now, and the names."""
-        there = self.image.namespace
+        there = self.image.namespace.keys() | self.deferred.names.keys()
         found = ((i.definition.key, tuple(n for n in i.unresolved if n not in there)) for i in loaded.report.loaded)
         return tuple((key, names) for key, names in found if names)
 

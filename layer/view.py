@@ -86,12 +86,15 @@ class View:
     origins: Mapping[str, str] = field(default_factory=dict)  # the folders of `shipped`, by the same names
     lost: AbstractSet[str] = frozenset()  # the names of `shipped` that a cell has set otherwise since, or deleted
     functions: Collection[str] = ()  # the kept names that could be called before the statement decided on
+    waiting: Collection[str] = ()  # the names that are kept, or shipped, and are loaded when they are named
     changed: frozenset[str] = frozenset()  # the kept names that the statement decided on bound to another object
 
     def origin(self, name: str, dotted: Iterable[str] = ()) -> Origin:
         """Where `name` comes from; `dotted` are the attribute chains it is read in, which tell submodules."""
         live = self.namespace.get(name, MISSING)
         if live is MISSING:
+            if name in self.waiting and (definition := self.kept.get(name) or self.shipped.get(name)) is not None:
+                return InLayer(definition)
             known = name in self.ambient or hasattr(builtins, name) or name in MODULE_NAMES
             return Ambient() if known else Nowhere()
         if self.ambient.get(name, MISSING) is live or name in MODULE_NAMES:

@@ -30,7 +30,10 @@ class PerdureMagics(Magics):
 
     @line_magic
     def layer(self, line: str) -> None:
-        """Tell which layer this kernel has; `%layer path` its folder, `%layer trust [PATH]` accepts untrusted ones."""
+        """Tell which layer this kernel has; `%layer path` its folder, `%layer trust [PATH]` accepts untrusted ones.
+
+        `%layer load` loads all that is deferred.
+        """
         print(magics.layer(self._workspace, line))
 
     @line_magic

@@ -15,8 +15,8 @@ PAGE = (ROOT / "docs" / "ARCHITECTURE.md").read_text(encoding="utf-8")
 ROOMS = ("perdure", "kernel", "kernel/upstream", "layer", "client")
 
 PURE = """
-    binding compose decide definition dependents fileformat imports known naming order outcome plan purity reread
-    running scope secret source telling view
+    binding compose decide deferral definition dependents fileformat imports known mentions naming order outcome plan
+    purity reach reread running scope secret source telling view
 """.split()
 
 
