@@ -81,6 +81,7 @@ class Workspace:
         with around or nullcontext():
             self._guarded(self._load_cells_folders)
             self._boot_layer()
+        self.cells_folders.shipped.deferred.ready()
 
     def open_cell(self, request: Request, code: str, count: int | None) -> Cell:
         """A cell that is about to run; `count` is the number of its In, None where it has none."""

@@ -25,9 +25,9 @@ from .definition import Definition, Kind, RelPath
 from .given import owner_of
 from .imports import ImportRecord, entries_of
 from .install import FromText, Image
-from .mentions import mentioned, mentioned_by_cell, words
+from .mentions import mentioned_by_cell, spoken, words
 from .order import Loadable, Waits
-from .reach import Reach
+from .reach import Reach, numbers_in
 from .source import parse, unwarned
 from .stages import reads_of_definition
 
@@ -113,6 +113,7 @@ class Deferred:
         self._modules = modules
         self._items: list[Waiting] = []  # in load order; their place is their number
         self._mentions: dict[str, frozenset[str]] = {}
+        self._parts: dict[str, list[str]] = {}  # owner → the names that are put on it
         self._nodes: dict[str, ast.stmt] = {}
         self._reach = Reach({})
         self._failures: dict[int, _Failure] = {}
@@ -132,7 +133,7 @@ class Deferred:
         )
         for file in files:
             if file.path not in decided.missing:
-                names = mentioned(*bodies[file.path])
+                names = file.reads.all | spoken(*bodies[file.path])
                 for name in file.gives:
                     earlier = self._mentions.get(name, frozenset()) if name in file.reads.load else frozenset()
                     self._mentions[name] = names | earlier
@@ -141,6 +142,7 @@ class Deferred:
             for name in file.gives:
                 if owner := owner_of(name):
                     self._mentions[owner] = self._mentions.get(owner, frozenset()) | {name}
+                    self._parts.setdefault(owner, []).append(name)
         for name, parts in decided.parts.items():
             self._mentions[name] = self._mentions.get(name, frozenset()) | parts
         return decided
@@ -182,24 +184,27 @@ class Deferred:
         """Whether anything waits."""
         return bool(self._reach.waiting)
 
-    def reached_by(self, nodes: Sequence[ast.stmt], text: str) -> tuple[int, ...]:
-        """The numbers of what has to be loaded before a cell of these statements runs; `text` is its text."""
+    def reached_by(self, nodes: Sequence[ast.stmt], text: str) -> int:
+        """The set of what has to be loaded before a cell of these statements runs; `text` is its text."""
         known = self._reach.names
         if not known or known.isdisjoint(words(text)):
-            return ()
-        found = {*self._reach.of(mentioned_by_cell(nodes, text))}
+            return 0
+        found = self._reach.of(mentioned_by_cell(nodes, text))
         touched = bound_names(nodes).union(*map(changed_in_place, nodes)) & known
         if touched:
             # What was made with the value of now has to be made before that changes; a value is told from a function
             # only when it is there; a class gets its methods before another class takes its name.
-            found.update(self._reach.needing(touched))
-            found.update(n for name in touched if (n := self.names.get(name)) is not None and self._is_value(n))
-            found.update(n for name, n in self.names.items() if owner_of(name) in touched)
-        return self._with_needs(found)
-
-    def reached_by_names(self, names: Iterable[str]) -> tuple[int, ...]:
-        """The numbers of what `names` may reach."""
-        return self._reach.of(names)
+            more = self._reach.needing(touched)
+            for name in touched:
+                number = self.names.get(name)
+                if number is not None and self._items[number].definition.kind is Kind.VALUE:
+                    more |= 1 << number
+                for part in self._parts.get(name, ()):
+                    if part in self.names:
+                        more |= 1 << self.names[part]
+            given = (name for number in numbers_in(more) for name in self._items[number].definition.gives)
+            found |= more | self._reach.of(given)
+        return found
 
     def mentioned_in(self, text: str) -> frozenset[str]:
         """The names in `text`, a piece of code, from which something that waits is reached."""
@@ -208,14 +213,6 @@ class Deferred:
     def waiting(self) -> list[Waiting]:
         """What waits, in load order."""
         return [item for number, item in enumerate(self._items) if self._reach.waiting >> number & 1]
-
-    def _is_value(self, number: int) -> bool:
-        return self._items[number].definition.kind is Kind.VALUE
-
-    def _with_needs(self, numbers: Iterable[int]) -> tuple[int, ...]:
-        numbers = {*numbers}
-        names = (name for number in numbers for name in self._items[number].definition.gives)
-        return tuple(sorted(numbers.union(self._reach.of(names))))
 
     # What became of it.
 
@@ -247,13 +244,15 @@ class Deferred:
 
     # Loading.
 
-    def load(self, numbers: Iterable[int]) -> Loading:
-        """Load what has these numbers, in load order; those that wait no more are passed over.
+    def load(self, chosen: int) -> Loading:
+        """Load the set `chosen`, in load order; what waits no more is passed over.
 
         Raises KeyboardInterrupt alone; what was loaded until then stays.
         """
+        if not chosen:
+            return NOTHING
         with self.lock:
-            left = [number for number in sorted(numbers) if self._reach.waiting >> number & 1]
+            left = [*numbers_in(chosen & self._reach.waiting)]
             if not left:
                 return NOTHING
             start, printed = perf_counter(), io.StringIO()
@@ -274,7 +273,7 @@ class Deferred:
 
     def load_all(self) -> Loading:
         """Load all that waits."""
-        return self.load(range(len(self._items)))
+        return self.load(self._reach.waiting)
 
     def _load(self, made: _Round) -> None:
         """Try each in turn, and again as long as any moves: as at boot, what one misses another may bring."""

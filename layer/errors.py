@@ -68,7 +68,7 @@ class NotLoaded(LayerError):
         named = ", ".join(names)
         super().__init__(
             f"{named} cannot be loaded, so this cell did not run; {path}: {why}; "
-            f"mend that and run the cell again, or define {named} anew"
+            f"mend that and run the cell again, or define {names[0]} anew; %forget takes it out of the layer"
         )
         self.names = names
         self.path = path

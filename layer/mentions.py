@@ -36,17 +36,12 @@ _FOREIGN_BODIES = frozenset(
 )
 
 
-def mentioned(nodes: Sequence[ast.stmt], text: str) -> frozenset[str]:
-    """The global names that `nodes`, whose text is `text`, read at any time, delete, or speak of in strings."""
-    return reads_of(*nodes).all | spoken(nodes, text)
-
-
 def mentioned_by_cell(nodes: Sequence[ast.stmt], text: str) -> frozenset[str]:
-    """What a cell mentions: `mentioned`, and names that it reads although a block of it, which may not run, sets them.
+    """The global names that a cell, whose text is `text`, reads at any time, deletes, or speaks of in strings.
 
-    That the cell takes in a name's stead what it set itself is known of plain statements only.
+    Those that a block of it sets, which may not run, are among them.
     """
-    names = mentioned(nodes, text)
+    names = reads_of(*nodes).all | spoken(nodes, text)
     blocks = [node for node in nodes if isinstance(node, ast.If | ast.For | ast.While | ast.Try | ast.With | ast.Match)]
     if blocks and (bound := bound_names(blocks)):
         names |= {n.id for n in walk(nodes) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)} & bound
@@ -66,7 +61,7 @@ def words(text: str) -> frozenset[str]:
 
 
 def spoken(nodes: Iterable[ast.AST], text: str) -> frozenset[str]:
-    """The names that `nodes` speak of without reading them: in strings, in `global` statements, and those deleted."""
+    """The names that `nodes`, whose text is `text`, speak of and do not read: in strings, by `global`, by `del`."""
     if not _TOLD.search(text):
         return frozenset()  # nearly always
     return frozenset(name for node in walk(nodes) for name in _spoken(node))

@@ -39,19 +39,19 @@ class Reach:
         self.names: frozenset[str] = frozenset()  # those that reach, or are needed by, anything that waits
         self._find_all()
 
-    def of(self, names: Iterable[str]) -> tuple[int, ...]:
-        """The numbers of the waiting definitions that `names` may reach, in ascending order."""
+    def of(self, names: Iterable[str]) -> int:
+        """The set of waiting definitions that `names` may reach."""
         found, known = 0, self._of
         for name in self.names.intersection(names):
             found |= known.get(name, 0)
-        return tuple(_numbers(found & self.waiting))
+        return found & self.waiting
 
-    def needing(self, names: Iterable[str]) -> tuple[int, ...]:
-        """The numbers of the waiting definitions that need any of `names` to load."""
+    def needing(self, names: Iterable[str]) -> int:
+        """The set of waiting definitions that need any of `names` to load."""
         found, known = 0, self._needing
         for name in known.keys() & {*names}:
             found |= known[name]
-        return tuple(_numbers(found & self.waiting))
+        return found & self.waiting
 
     def settle(self, numbers: Iterable[int]) -> None:
         """The definitions of these numbers wait no more: loaded, or replaced."""
@@ -127,7 +127,8 @@ class Reach:
         self.names = frozenset(name for each in known for name, bits in each.items() if bits & waiting)
 
 
-def _numbers(bits: int) -> Iterator[int]:
+def numbers_in(bits: int) -> Iterator[int]:
+    """The numbers of the definitions in a set, ascending."""
     while bits:
         lowest = bits & -bits
         yield lowest.bit_length() - 1

@@ -152,9 +152,8 @@ class PerdureKernel(IPythonKernel):
 
     async def do_debug_request(self, msg: Any) -> Any:
         """Overrides IPythonKernel.do_debug_request: an expression evaluated in a stopped cell may name what waits."""
-        content = msg.get("content", {}) if isinstance(msg, dict) else {}
-        if content.get("command") == "evaluate":
-            expression = content.get("arguments", {}).get("expression")
+        if isinstance(msg, dict) and msg.get("command") == "evaluate":
+            expression = (msg.get("arguments") or {}).get("expression")
             # The cell may have been stopped while something was loaded: then this must not wait for it.
             self.workspace.waking.load_for_code(str(expression), patient=False)
         return await super().do_debug_request(msg)

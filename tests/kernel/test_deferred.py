@@ -213,7 +213,8 @@ def test_a_load_that_fails_is_the_cells_error(booted: Booted, packages: Packages
         answer = kernel.run("ran = 1\nbad()")
         assert answer.error == (
             f"NotLoaded: bad cannot be loaded, so this cell did not run; {layer.layer}/functions/b/bad.py: "
-            "it raised ImportError: libblas is missing at line 1; mend that and run the cell again, or define bad anew"
+            "it raised ImportError: libblas is missing at line 1; mend that and run the cell again, "
+            "or define bad anew; %forget takes it out of the layer"
         )
         traceback = "\n".join(answer.content["traceback"])
         assert "waking" not in traceback
