@@ -208,7 +208,7 @@ class Boot:
             for path, file in self._files.items()
             if path not in self._skipped
         ]
-        waits = waits_of(files)
+        waits = waits_of(files, self._deferred.nodes if self._deferred is not None else None)
         if self._deferred is not None:
             bodies = {file.path: (self._files[file.path].tree.body, self._files[file.path].text) for file in files}
             decided = self._deferred.decide(files, waits, bodies)
@@ -216,13 +216,12 @@ class Boot:
             for path, reason in decided.missing.items():
                 self._skip(path, reason)
             for path in self._packages:
-                file = self._files[path]
-                self._image.defer(file.definition, {*file.definition.gives} - file.reads.load)
+                self._image.defer(self._files[path].definition)
         return [path for path in in_order(waits) if path not in self._skipped]
 
     def _hold(self, order: Iterable[RelPath]) -> tuple[Waiting, ...]:
         """Hand over what waits."""
-        if self._deferred is None or not self._packages:
+        if self._deferred is None:
             return ()
         waiting = [(self._files[path], self._packages[path]) for path in order if path in self._packages]
         held = tuple(
@@ -231,16 +230,19 @@ class Boot:
             )
             for file, packages in waiting
         )
-        self._deferred.hold(held)
+        self._deferred.hold(held, [item.definition for item in self._loaded.values()])
         return held
 
     def _has_to_wait(self, path: RelPath, error: Exception) -> bool:
         """Whether the file needs one that waits, which its text did not tell; then it waits too."""
-        giver = self._givers.get(error.name or "") if isinstance(error, NameError) else None
-        if giver is None or giver not in self._packages:
-            return False
-        self._packages[path] = self._packages[giver]
-        return True
+        name = error.name if isinstance(error, NameError) and error.name else ""
+        giver = self._givers.get(name)
+        packages = self._packages.get(giver) if giver is not None else None
+        if packages is None and self._deferred is not None:
+            packages = self._deferred.packages_of(name)  # in a folder loaded before
+        if packages is not None:
+            self._packages[path] = packages
+        return packages is not None
 
     def _load(self, order: list[RelPath]) -> None:
         waiting: dict[RelPath, _Failure | None] = dict.fromkeys(order)

@@ -61,6 +61,7 @@ class Elsewhere:
 
     nodes: Mapping[str, ast.stmt] = field(default_factory=dict)  # their defining statements
     packages: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of those that wait, what they wait for
+    needed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # names that one which waits needs to load
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +97,13 @@ def decide_deferral(
         elif packages := {each.package for each in dear} - gone:
             own[file.path] = packages
     for file in files:
-        for name in (file.reads.load | file.reads.annotation) & elsewhere.packages.keys():
+        for name in waits.reads[file.path] & elsewhere.packages.keys():
             if file.path not in missing and (name not in givers or name in file.gives):
                 own.setdefault(file.path, set()).update(elsewhere.packages[name])
+        # What takes the place of a name comes after what was made with the earlier one.
+        for name in elsewhere.needed.keys() & {*file.gives}:
+            if file.path not in missing:
+                own.setdefault(file.path, set()).update(elsewhere.needed[name])
     if not own:
         return Decided({}, missing)
     nodes = {**elsewhere.nodes, **{name: file.node for file in files for name in file.gives}}

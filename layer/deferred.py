@@ -113,8 +113,9 @@ class Deferred:
         self._modules = modules
         self._items: list[Waiting] = []  # in load order; their place is their number
         self._mentions: dict[str, frozenset[str]] = {}
+        self._attached: set[str] = set()  # names that come with another, with which they register themselves
         self._parts: dict[str, list[str]] = {}  # owner → the names that are put on it
-        self._nodes: dict[str, ast.stmt] = {}
+        self.nodes: dict[str, ast.stmt] = {}  # the defining statements of what was loaded, until boot is over
         self._reach = Reach({})
         self._failures: dict[int, _Failure] = {}
         self._there: dict[str, bool] = {}
@@ -128,16 +129,17 @@ class Deferred:
         """What of `files` waits; `bodies` are their statements and texts."""
         imports = {path: needed_imports(body) for path, (body, text) in bodies.items() if "import" in text}
         packages = {name: self._items[number].packages for name, number in self.names.items()}
-        decided = decide_deferral(
-            files, waits, imports, self._is_cheap, self._is_there, Elsewhere(self._nodes, packages)
-        )
+        needed = {name: item.packages for item in self.waiting() for name in item.needs}
+        needed |= {name: packages[name] for name in self._attached & packages.keys()}
+        before = Elsewhere(self.nodes, packages, needed)
+        decided = decide_deferral(files, waits, imports, self._is_cheap, self._is_there, before)
         for file in files:
             if file.path not in decided.missing:
                 names = file.reads.all | spoken(*bodies[file.path])
                 for name in file.gives:
                     earlier = self._mentions.get(name, frozenset()) if name in file.reads.load else frozenset()
                     self._mentions[name] = names | earlier
-                    self._nodes[name] = file.node
+                    self.nodes[name] = file.node
         for file in files:
             for name in file.gives:
                 if owner := owner_of(name):
@@ -145,19 +147,36 @@ class Deferred:
                     self._parts.setdefault(owner, []).append(name)
         for name, parts in decided.parts.items():
             self._mentions[name] = self._mentions.get(name, frozenset()) | parts
+            self._attached |= parts
         return decided
 
-    def hold(self, waiting: Sequence[Waiting]) -> None:
-        """Have these, in load order, wait; they are kept and live as any other but for their objects."""
+    def packages_of(self, name: str) -> tuple[str, ...] | None:
+        """What the definition that gives `name` waits for; None where none that waits does."""
+        return self._items[self.names[name]].packages if name in self.names else None
+
+    def hold(self, waiting: Sequence[Waiting], live: Iterable[Definition]) -> None:
+        """Have these, in load order, wait; they are kept and live as any other but for their objects.
+
+        `live` are those of the same folder that have been loaded: what they take the place of waits no more.
+        """
+        for definition in live:
+            for name in self.names.keys() & {*definition.gives}:
+                self._overtake(self.names.pop(name))
+        earlier = self.waiting()
         for item in waiting:
             number = len(self._items)
             self._items.append(item)
-            self._image.defer(item.definition)
+            needing = {name: [e for e in earlier if name in e.needs] for name in item.definition.gives}
+            keeps = {name for name, others in needing.items() if others or _reads(item.text, name)}
+            keeps |= self._attached & {*item.definition.gives}  # what the earlier one registers stays so
+            self._image.defer(item.definition, {*item.definition.gives} - keeps)
             for name in item.definition.gives:
                 before = self.names.get(name)
                 self.names[name] = number
-                if before is not None and not _reads(item.text, name):
+                if before is not None and name not in keeps:
                     self._overtake(before)
+                made = frozenset(other for each in needing[name] for other in each.definition.gives)
+                self._mentions[name] = self._mentions.get(name, frozenset()) | made
         given = ((item.definition.gives, item.needs) for item in self._items)
         settled = [n for n in range(len(self._items) - len(waiting)) if not self._reach.waiting >> n & 1]
         self._reach = Reach(self._mentions, given)
@@ -174,7 +193,7 @@ class Deferred:
 
     def ready(self) -> None:
         """Boot is over: what is remembered for what may wait is let go where nothing does."""
-        self._nodes.clear()
+        self.nodes.clear()
         if not self._reach.waiting:
             self._mentions.clear()
 
@@ -345,9 +364,11 @@ class Deferred:
         finally:
             namespace.update(theirs)
         for name in item.definition.gives:
-            later = self.names.get(name)
-            if later is not None and self._items[later] is not item:
-                self._image.defer(self._items[later].definition)  # `area = wrap(area)`, of a folder loaded later
+            # What waits still is to come over this: `area = wrap(area)`, of a folder loaded later, and methods.
+            for later in (name, *self._parts.get(name, ())):
+                number = self.names.get(later)
+                if number is not None and self._items[number] is not item:
+                    self._image.defer(self._items[number].definition)
         for node in body:
             entries = entries_of(node, self._modules)
             self._imports.note(entry for entry in entries if entry.binding not in theirs)

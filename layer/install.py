@@ -61,10 +61,10 @@ class Image:
     def defer(self, definition: Definition, hide: Collection[str] = ()) -> None:
         """`definition` is the live one under its names, though it is loaded later: what these are now is its own.
 
-        What other definitions gave under a name in `hide` is nobody's any more.
+        What there was before under a name in `hide` is nobody's any more.
         """
         for name in definition.gives:
-            if name in hide and name in self._live and self._live[name] is not definition:
+            if name in hide:
                 self.namespace.pop(name, None)
             self._live[name] = definition
             self.mark(name)

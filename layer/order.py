@@ -54,11 +54,12 @@ def in_order(waits: Waits) -> list[RelPath]:
     return order + sorted(waits.must.keys() - {*order})
 
 
-def waits_of(files: Iterable[Loadable]) -> Waits:
-    """What each of `files` loads after."""
+def waits_of(files: Iterable[Loadable], before: Mapping[str, ast.stmt] | None = None) -> Waits:
+    """What each of `files` loads after; `before` are the defining statements of what was loaded before, by name."""
     by_path = {file.path: file for file in sorted(files, key=lambda file: file.path)}
     givers = {name: file for file in reversed(by_path.values()) for name in file.gives}
-    running = Running(lambda name: givers[name].node if name in givers else None)
+    there = before or {}
+    running = Running(lambda name: givers[name].node if name in givers else there.get(name))
     after = {path: _paths(file.after, givers) for path, file in by_path.items()}
     later: dict[RelPath, set[RelPath]] = {path: set() for path in by_path}
     for path, earlier in after.items():

@@ -103,21 +103,42 @@ def shape(value: object, depth: int = 4) -> object:
     return getattr(value, "__qualname__", None) or (value if isinstance(value, int | str) else type(value).__name__)
 
 
-@settings(
-    max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None
-)
-@given(files=layers(), sources=st.lists(CELLS, min_size=1, max_size=5))
-def test_on_and_off_give_the_same(packages: Packages, files: dict[str, str], sources: list[str]) -> None:
+UNBOUNDED = settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
+
+
+def compare(packages: Packages, folder: dict[str, str], files: dict[str, str], sources: list[str]) -> None:
+    """The same cells, with what waits loaded as it is named, and loaded at boot."""
+
     def kernel(defer: bool) -> Cells:
         packages.clear()
-        cells = Cells(MemoryStore({RelPath(path): text.encode() for path, text in files.items()}), defer=defer)
+        store = MemoryStore({RelPath(path): text.encode() for path, text in files.items()})
+        cells = Cells(store, defer=defer, folders={"/team": folder} if folder else {})
         cells.boot()
         return cells
 
+    def skipped(cells: Cells) -> int:
+        reports = [cells.layer.report, *(loaded.report for loaded in cells.layer.shipped.folders)]
+        return sum(len(report.skipped) for report in reports)
+
     off = kernel(False)
-    if off.layer.report.skipped:
+    if skipped(off):
         return  # a cell that names what cannot be loaded is told so, which it cannot be where that was left out
     plain = [told(off, source) for source in sources], off.files
     on = kernel(True)
-    assert on.layer.report.skipped == ()
+    assert skipped(on) == 0
     assert ([told(on, source) for source in sources], on.files) == plain
+
+
+@settings(UNBOUNDED, max_examples=300)
+@given(files=layers(), sources=st.lists(CELLS, min_size=1, max_size=5))
+def test_on_and_off_give_the_same(packages: Packages, files: dict[str, str], sources: list[str]) -> None:
+    compare(packages, {}, files, sources)
+
+
+@settings(UNBOUNDED, max_examples=200)
+@given(folder=layers(), files=layers(), data=st.data(), sources=st.lists(CELLS, min_size=1, max_size=5))
+def test_on_and_off_with_a_cells_folder_below(
+    packages: Packages, folder: dict[str, str], files: dict[str, str], data: st.DataObject, sources: list[str]
+) -> None:
+    over = data.draw(st.sets(st.sampled_from(sorted({*files} - {"functions/x/REG.py", "functions/x/register.py"}))))
+    compare(packages, folder, {path: text for path, text in files.items() if path in over}, sources)
