@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 
 from perdure.layer.binding import bound_names
-from perdure.layer.deferred import Deferred, Loading
+from perdure.layer.deferred import Deferred
 from perdure.layer.definition import Kind
 from perdure.layer.errors import NotLoaded
+from perdure.layer.loading import Loading
 from perdure.layer.mentions import mentioned_by_cell
 
 from .cell import Cell

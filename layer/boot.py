@@ -17,13 +17,14 @@ from types import ModuleType
 from typing import Protocol
 
 from .binding import bound_names
-from .deferred import Deferred, Waiting
+from .deferred import Deferred
 from .definition import Definition, RelPath
 from .errors import UnreadableFile
 from .fileformat import read_file
 from .given import base_of
 from .imports import ImportRecord, entries_of
 from .install import FromText, Image
+from .loading import Waiting
 from .naming import name_told_by
 from .order import Loadable, in_order, waits_of
 from .scope import Reads

@@ -15,10 +15,10 @@ from typing import Any
 from perdure.layer.boot import BootReport
 from perdure.layer.cells_folder import CellsFolder
 from perdure.layer.decide import defines
-from perdure.layer.deferred import NOTHING
 from perdure.layer.definition import Definition, RelPath
 from perdure.layer.disk import RealDisk
 from perdure.layer.events import EventLog, EventName
+from perdure.layer.loading import NOTHING
 from perdure.layer.memory import MemoryStore
 from perdure.layer.outcome import Forgotten, Hidden, Kept, NotKept, Outcome, Returns, Unchanged
 from perdure.layer.plan import Context
