@@ -133,7 +133,12 @@ class Run:
             return outcomes, []
         restored = self._restored(edits, ahead)
         outcomes = [settled(outcome, ahead, restored) for outcome in outcomes]
-        edits = [outcome for outcome in outcomes if isinstance(outcome, Kept | Forgotten)]
+        back = {name for definition in restored for name in definition.gives}
+        edits = [
+            outcome
+            for outcome in outcomes
+            if isinstance(outcome, Kept) or (isinstance(outcome, Forgotten) and outcome.name not in back)
+        ]
         try:
             warnings = self._layer.commit(edits, context)
         except LayerError as fault:
