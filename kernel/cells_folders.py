@@ -7,6 +7,7 @@ layer.shipped.
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Mapping, MutableMapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -33,24 +34,27 @@ class CellsFolders:
         namespace: MutableMapping[str, object],
         modules: Mapping[str, ModuleType],
         environ: Mapping[str, str],
-        configured: Sequence[str],
+        configured: object,
         *,
         defer: bool = False,
     ) -> None:
         self.shipped = Shipped(namespace, modules, defer=defer)
         self.refused: list[Refused] = []
-        self._texts = cells_entries(environ, configured)
+        texts, odd = _texts_of(configured)
+        self.refused += [Refused(Path(repr(o)), "is no path; c.PerdureKernel.cells is a list of texts") for o in odd]
+        self._texts = cells_entries(environ, texts)
+        self._cwd = Path.cwd()  # a definition may go elsewhere as it loads
 
     def __bool__(self) -> bool:
         """Whether any folder was asked for."""
-        return bool(self._texts)
+        return bool(self._texts or self.refused)
 
     def load(self, trust: TrustRecord, layer: Path | None) -> None:
         """Load all that may be loaded; `layer` is where the layer is. Raises nothing: the rest is in `refused`."""
         taken: list[Path] = []
         for text in self._texts:
             try:
-                place = read_cells_entry(text, Path.cwd())
+                place = read_cells_entry(text, self._cwd)
                 opened = open_folder(place, trust, layer=layer, taken=taken)
                 if isinstance(opened, Refused):
                     self.refused.append(opened)
@@ -166,3 +170,13 @@ class CellsFolders:
 
 def _word(has_raised: bool) -> str:
     return "failed" if has_raised else "skipped"
+
+
+def _texts_of(configured: object) -> tuple[list[str], list[object]]:
+    """What the config names, and what of it is no path."""
+    if configured is None or isinstance(configured, str | os.PathLike):
+        configured = [] if configured is None else [configured]
+    if not isinstance(configured, Sequence):
+        return [], [configured]
+    paths = [each for each in configured if isinstance(each, str | os.PathLike)]
+    return [str(os.fspath(path)) for path in paths], [each for each in configured if each not in paths]

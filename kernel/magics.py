@@ -72,7 +72,7 @@ def layer(workspace: Workspace, line: str) -> str:
         return workspace.waking.load_all()
     if words[0] == "trust":
         try:
-            return workspace.trust(*(path.rstrip() for path in words[1:]))
+            return workspace.trust(*(path.strip(" \"'") for path in words[1:]))
         except LayerError as error:
             return f"Not trusted: {error}"
     return f"%layer knows no {line!r}. {_LAYER_USAGE}"
@@ -80,7 +80,7 @@ def layer(workspace: Workspace, line: str) -> str:
 
 def keep(workspace: Workspace, line: str) -> str | None:
     """`%keep NAME…`: keep these names although the rule does not; what came of it is told by the cell's notices."""
-    if not (names := _NAMES.findall(line)):
+    if not (names := _names(workspace, line)):
         return "%keep NAME keeps a definition or variable that is not kept by itself."
     if (cell := _keeping(workspace)) is None:
         return f"Nothing is kept here: {workspace.summary()}"
@@ -91,15 +91,20 @@ def keep(workspace: Workspace, line: str) -> str | None:
 
 def forget(workspace: Workspace, line: str) -> str | None:
     """`%forget NAME…`: take these definitions out of the layer and the namespace, also `Foo.m` and `f@Type`."""
-    whole = line.strip()  # `area@int | float` is one name
-    is_known = workspace.layer is not None and workspace.layer.table.giver(whole) is not None
-    if not (names := [whole] if is_known else _NAMES.findall(line)):
+    if not (names := _names(workspace, line)):
         return "%forget NAME takes a definition out of the layer; %cells lists them."
     if (cell := _keeping(workspace)) is None:
         return f"Nothing is forgotten here: {workspace.summary()}"
     for name in names:
         cell.forget(name)
     return None
+
+
+def _names(workspace: Workspace, line: str) -> list[str]:
+    """The names in `line`; `area@int | float` is one."""
+    layer, whole = workspace.layer, line.strip()
+    is_one = layer is not None and (layer.table.giver(whole) is not None or whole in layer.variables.refused)
+    return [whole] if is_one else _NAMES.findall(line)
 
 
 def _keeping(workspace: Workspace) -> Cell | None:

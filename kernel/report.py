@@ -12,7 +12,6 @@ from .wire import VERSION, Notices
 
 _MOST = 4  # lines of a kind
 _SHOWN = 60  # characters of a value's text in a notice
-_SECRET = ("looks like a secret", "holds what looks like a secret")
 
 
 @dataclass(slots=True)
@@ -106,11 +105,12 @@ def _problem(outcome: Outcome, repeat: bool) -> str | None:
             return f"[layer: kept {', '.join(_kept_names([outcome]))}; needs {', '.join(needs)} (not kept)]"
         case Unchanged(definition, needs) if needs and repeat:
             return f"[layer: kept {', '.join(definition.gives)}; needs {', '.join(needs)} (not kept)]"
-        case NotKept(name, reason, forceable):
+        case NotKept(name, reason, forceable, is_secret):
             one = name.partition(",")[0]
-            if reason.startswith(_SECRET):
+            if is_secret:
                 what, *rest = reason.split("; ", 1)
-                told = "; ".join([f"{name} {what}", "not kept", *rest, f"%keep {one} commits it to git all the same"])
+                advice = [f"%keep {one} commits it to git all the same"] if forceable else []
+                told = "; ".join([f"{name} {what}", "not kept", *rest, *advice])
                 return f"[layer: {told}]"
             return f"[layer: {name} not kept; {reason}{f'; %keep {one} keeps it' if forceable else ''}]"
         case Forgotten(name, reason) if reason:
@@ -134,8 +134,9 @@ def _is_settled(name: str, later: Iterable[Outcome]) -> bool:
 
 
 def _already(definition: Definition) -> str:
-    what = definition.text.splitlines()[-1] if definition.kind is Kind.VALUE else ""
-    shown = f", as {what[:_SHOWN]}{'…' if len(what) > _SHOWN else ''}" if what else ""
+    lines = [line for line in definition.text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    what = lines[0] if lines and definition.kind is Kind.VALUE else ""
+    shown = f", as {what[:_SHOWN]}{'…' if len(what) > _SHOWN or lines[1:] else ''}" if what else ""
     return f"[layer: {', '.join(definition.gives)} is kept already{shown}]"
 
 

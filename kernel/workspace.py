@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from pathlib import Path
@@ -18,7 +18,17 @@ from perdure.layer.errors import LayerError
 from perdure.layer.events import EventLog
 from perdure.layer.git import git_identity
 from perdure.layer.opening import Absent, Ready, Untrusted, open_layer
-from perdure.layer.place import MODE_VARIABLE, Homes, Mode, Place, choose, layer_name, read_mode, remembered_name
+from perdure.layer.place import (
+    MODE_VARIABLE,
+    Homes,
+    Mode,
+    Place,
+    choose,
+    layer_name,
+    read_cells_entry,
+    read_mode,
+    remembered_name,
+)
 from perdure.layer.plan import Context
 from perdure.layer.room import Layer
 from perdure.layer.session import session_id
@@ -48,7 +58,7 @@ class Workspace:
         environ: Mapping[str, str] | None = None,
         layer: str | None = None,
         mode: str | None = None,
-        cells: Sequence[str] = (),
+        cells: object = (),
         defer: bool = True,
     ) -> None:
         """`ambient` is what any kernel has in its namespace; the other names but `environ` are those of the config."""
@@ -105,7 +115,7 @@ class Workspace:
         Raises:
             LayerError: the acceptance could not be remembered, or what is not loaded not be recorded.
         """
-        wanted = None if path is None else Path(os.path.realpath(os.path.expanduser(path)))
+        wanted = None if path is None else Path(os.path.realpath(read_cells_entry(path, Path.cwd()).path))
         place = self.place if self.layer is None else None
         if place is not None and wanted not in (None, Path(os.path.realpath(place.path))):
             place = None

@@ -9,7 +9,7 @@ import __future__
 import ast
 import builtins
 from collections.abc import Iterator, Mapping, Sequence
-from types import CodeType, FunctionType, GetSetDescriptorType, MethodType, ModuleType
+from types import CodeType, FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
 from .source import Statement, bound_targets, deleted_names, dotted, unwarned
@@ -26,6 +26,7 @@ _CODE = (
     " co_kwonlyargcount"
 ).split()
 _HELD = ((property, "fget fset fdel"), (staticmethod, "__func__"), (classmethod, "__func__"), (MethodType, "__func__"))
+_CONSTANT_SIZE = len(compile("1", "", "eval").co_code)  # nothing but to return it
 _OWN_FLAGS = 0xFF  # those of `inspect`; the higher ones say which futures were in force
 
 
@@ -87,6 +88,9 @@ def _is_alike(node: ast.ClassDef, code: CodeType, value: object, live: Mapping[s
         there = _BASES(value)
         if len(bases) != len(there) or any(one is not other for one, other in zip(bases, there, strict=True)):
             return False
+    text = ast.get_docstring(node, clean=False)
+    if text is not None and _NAMESPACE(value).get("__doc__") != text and type(_NAMESPACE(value).get("__doc__")) is str:
+        return False
     deleted = {name for each in node.body if isinstance(each, ast.Delete) for name in deleted_names(each)}
     last = {name: each for each in node.body for name in _members(each) if name not in deleted}
     return _all([_is_member(name, each, code, _NAMESPACE(value)) for name, each in last.items()])
@@ -109,9 +113,10 @@ def _is_member(name: str, node: ast.stmt, code: CodeType, own: Mapping[str, obje
     if isinstance(node, _FUNCTIONS) and (method := _inner(code, name)):
         return any(_same_code(method, each) for each in _codes(own[there])) or (None if node.decorator_list else False)
     literal = _literal(node.value) if isinstance(node, ast.Assign | ast.AnnAssign) and node.value else _MISSING
-    if literal is _MISSING or type(literal) is not type(own[there]):
-        return True  # an Enum makes members of them
-    return equal(literal, own[there])
+    if literal is _MISSING or type(own[there]) is MemberDescriptorType:  # a slot of a dataclass
+        return True
+    # An Enum makes members of its literals.
+    return equal(literal, own[there]) or equal(literal, _attributes(own[there]).get("_value_", _MISSING))
 
 
 def compiled(block: Statement) -> CodeType | None:
@@ -219,4 +224,14 @@ def _literal(value: ast.expr) -> object:
     try:
         return ast.literal_eval(value)
     except (ValueError, TypeError, MemoryError):
+        return _folded(value)
+
+
+def _folded(value: ast.expr) -> object:
+    """What the compiler makes of an expression of constants alone, as `60 * 60`."""
+    try:
+        code = compile(ast.Expression(value), "", "eval", dont_inherit=True)
+    except (SyntaxError, ValueError, TypeError):
         return _MISSING
+    is_constant = not code.co_names and not code.co_varnames and len(code.co_code) == _CONSTANT_SIZE
+    return code.co_consts[-1] if is_constant and code.co_consts else _MISSING

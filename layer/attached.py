@@ -20,7 +20,7 @@ from .given import is_output_name, owner_of, registered_for, registrations
 from .leaving import forgotten, leave
 from .outcome import Forgotten, NotKept, Outcome, Returns
 from .purity import why_impure
-from .source import Statement
+from .source import Statement, dotted
 from .tree import walk
 from .view import Imported, InLayer, View, class_dict, value_of
 
@@ -29,7 +29,7 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 def defined(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, view: View) -> tuple[str, ...]:
     """The names by which `node`, which has run, is to be kept."""
-    is_named = not is_output_name(node.name) and node.name in view.namespace
+    is_named = node.name in view.namespace and not is_output_name(node.name)
     own = (node.name,) if is_named else ()
     if isinstance(node, ast.ClassDef):
         return own
@@ -78,17 +78,20 @@ def method(
 
 def registered_with(statement: Statement, view: View, forced: bool) -> tuple[Outcome, ...]:
     """What becomes of `K.register(…)`: a stage of K."""
-    name = registering(statement.node)
+    registry = registering(statement.node)
+    name = registry.partition(".")[0] if registry is not None else None
     origin = view.origin(name) if name is not None else None
     known = view.kept.get(name) if name is not None else None
-    if name is None or known is None or not isinstance(origin, InLayer) or not remembers(name, view):
+    if name is None or known is None or not isinstance(origin, InLayer):
+        return ()
+    if registry is None or not remembers(registry, view):
         return ()
     value = statement.node.value  # type: ignore[attr-defined]
     composer = Composer(view, forced)
     why = None if forced else why_impure(value, composer, makers(value, view.namespace))
     made = NotKept(name, why) if why else composer.compose(statement, known.kind, known.gives)
     if isinstance(made, NotKept):
-        return (NotKept(f"{name}.register(…)", made.reason),)
+        return (NotKept(f"{registry}.register(…)", made.reason),)
     return (made,)
 
 
@@ -114,14 +117,14 @@ def put_on(node: _Function, view: View) -> tuple[str, ...]:
 
 
 def registering(node: ast.stmt) -> str | None:
-    """The name on which `node` is a bare call of `register`: `K.register(int)`, `f.register(int)(g)`."""
+    """What `node` is a bare call of `register` of: `K` of `K.register(int)`, `F.m` of `F.m.register(int)(g)`."""
     if not isinstance(node, ast.Expr):
         return None
     call = node.value
     while isinstance(call, ast.Call):
         match call.func:
-            case ast.Attribute(value=ast.Name(id=name), attr="register"):
-                return name
+            case ast.Attribute(value=ast.Name() | ast.Attribute() as registry, attr="register"):
+                return dotted(registry)
         call = call.func
     return None
 

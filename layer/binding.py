@@ -136,6 +136,21 @@ def changed_in_place(statement: ast.stmt) -> frozenset[str]:
     return frozenset(found)
 
 
+def called_on(statement: ast.stmt) -> frozenset[str]:
+    """The names of whose values `statement` calls methods, which may change them: `ROWS.append(1)`."""
+    found = set()
+    todo: list[ast.AST] = [statement]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            continue
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name))):
+                found.add(name)
+        todo += children(node)
+    return frozenset(found)
+
+
 def called_names(body: Iterable[ast.AST]) -> frozenset[str]:
     """The names that a function's body calls, and those it decorates with, without entering functions in it."""
     found = set()

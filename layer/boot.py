@@ -9,6 +9,7 @@ import ast
 import builtins
 import contextlib
 import io
+import re
 import traceback
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -29,9 +30,10 @@ from .naming import name_told_by
 from .order import Loadable, in_order, waits_of
 from .scope import Reads
 from .stages import reads_of_definition
-from .view import MODULE_NAMES
+from .view import MODULE_NAMES, RESERVED
 
 _LONGEST = 200  # characters of an exception's message in a reason
+_SAID = re.compile(r"(?<=^it raised )(\w+): .*?(?=( at line \d+)?$)")
 _RAISED = "it raised "
 
 
@@ -43,6 +45,11 @@ class Skipped:
     reason: str
     names: tuple[str, ...]  # what it would have given, as far as that can be told
     definition: Definition | None = None  # what it holds, where that can be read and nothing else gives its names
+
+    @property
+    def reason_on_record(self) -> str:
+        """The reason without an exception's own words: they may be what no log should have."""
+        return _SAID.sub(r"\1", self.reason)
 
     @property
     def has_raised(self) -> bool:
@@ -142,6 +149,7 @@ class Boot:
         self._skipped: dict[RelPath, str] = {}
         self._loaded: dict[RelPath, Loaded] = {}
         self._givers: dict[str, RelPath] = {}
+        self._gives: dict[RelPath, tuple[str, ...]] = {}  # the names of files that others give
         self._files = dict(self._read(files))
 
     def run(self) -> BootReport:
@@ -169,7 +177,11 @@ class Boot:
                 self._skip(path, "it is nested too deeply to be read")
                 continue
             names = file.definition.gives
+            if taken := RESERVED.intersection(names):
+                self._skip(path, f"{min(taken)} is the kernel's own")
+                continue
             if twice := [name for name in names if name in self._givers]:
+                self._gives[path] = names
                 self._skip(path, f"{twice[0]} is defined in {self._givers[twice[0]]} too; remove one of the files")
                 continue
             self._givers.update(dict.fromkeys(names, path))
@@ -334,7 +346,7 @@ class Boot:
     def _names(self, path: RelPath) -> tuple[str, ...]:
         if path in self._files:
             return self._files[path].definition.gives
-        return (name_told_by(path),)
+        return self._gives.get(path, (name_told_by(path),))
 
     def _as_skipped(self, path: RelPath, reason: str) -> Skipped:
         definition = self._files[path].definition if path in self._files else None

@@ -49,7 +49,7 @@ def makes_method(value: ast.expr, live: object, names: Mapping[str, object]) -> 
 def makers(value: ast.expr, names: Mapping[str, object]) -> frozenset[int]:
     """The id() of each call in `value` whose result is a function, or handed on to make one."""
     found: set[int] = set()
-    todo = [value]
+    todo = [*value.elts] if isinstance(value, ast.Tuple) else [value]
     while todo:
         node = todo.pop()
         if isinstance(node, ast.Call):

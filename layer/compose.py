@@ -8,6 +8,7 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from .consequences import hidden_builtins, made_with_the_earlier, what_it_hides
 from .definition import Definition, Key, Kind
 from .dependents import in_circle, made_from, overtaken
 from .given import given_by, owner_of
@@ -29,7 +30,7 @@ from .stages import (
     with_part,
 )
 from .tree import walk
-from .view import Imported, InLayer, Nowhere, Variable, View, value_of
+from .view import Imported, InLayer, Nowhere, Variable, View
 
 LARGEST = 1 << 20  # bytes of one definition's text
 _FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -48,7 +49,7 @@ class Composer:
     def compose(self, statement: Statement, kind: Kind, names: tuple[str, ...]) -> Kept | Unchanged | NotKept:
         """The definition of `names` by `statement`, or why it cannot be kept."""
         name = names[0]
-        if why := self._refused(statement, name):
+        if why := self._refused(statement, name, forced=self._forced):
             return why
         made = self._make(statement, kind, names)
         if isinstance(made, NotKept):
@@ -66,12 +67,9 @@ class Composer:
             if found := suspect(ast.unparse(whole), whole):
                 return _looks_secret(name, found)
         needs = self._variables(name for definition in (made, *pulled) for name in definition.needs)
-        warnings = [said for new in (*pulled, made) for said in self._made_with_the_earlier(new, name)]
+        warnings = [said for new in (*pulled, made) for said in made_with_the_earlier(new, name, self._view)]
         warnings += [f"{other.key} is what {name} reads now" for other in newer]
-        warnings += [f"{hidden} hides the builtin; del {hidden} brings it back" for hidden in self._hidden(names)]
-        if shipped is not None and known is None:
-            warnings.append(f"{name} replaces that of {self._view.origins.get(name, 'a cells folder')}")
-        return Kept(made, pulled, needs, tuple(warnings))
+        return Kept(made, pulled, needs, (*warnings, *what_it_hides(made, needs, self._view)))
 
     # What an expression may read, as purity asks.
 
@@ -93,13 +91,13 @@ class Composer:
         """Whether `name` holds a set."""
         return issubclass(type(self._view.namespace.get(name)), (set, frozenset))
 
-    def _refused(self, statement: Statement, name: str) -> NotKept | None:
+    def _refused(self, statement: Statement, name: str, *, forced: bool = False) -> NotKept | None:
         size = len(statement.text.encode("utf-8", "replace"))
         if size > LARGEST:
             return NotKept(name, f"it has {size:,} bytes and a definition at most {LARGEST:,}; move its data to a file")
         if not self._is_encodable(statement.text):
             return NotKept(name, "it has lone surrogates, which no UTF-8 file can hold; write them as escapes")
-        if not self._forced and (found := suspect(statement.text, statement.node)):
+        if not forced and (found := suspect(statement.text, statement.node)):
             return _looks_secret(name, found)
         return None
 
@@ -117,7 +115,8 @@ class Composer:
             return NotKept(names[0], "it awaits as it loads, which no file can")
         if missing := self._missing(reads, own):
             return NotKept(names[0], f"it needs {', '.join(missing)} to load")
-        if circle := next((name for name in sorted(reads.load - own) if self._is_in_circle(name, names)), None):
+        kept = self._view.kept
+        if circle := next((name for name in sorted(reads.load - own) if in_circle(name, own, kept)), None):
             return NotKept(names[0], f"it needs {circle} to load, which itself needs {names[0]}")
         if (earlier := self._earlier(statement, names)) is not None:
             return self._staged(earlier, statement, reads, own)
@@ -135,8 +134,13 @@ class Composer:
             needs=self._needs(reads, own),
             after=self._after(names),
             names=names if len(names) > 1 or given_by(statement.node) != names else (),
-            overrides=self._view.shipped[names[0]].digest if names[0] in self._view.shipped else "",
+            overrides=self._overrides(names[0]),
         )
+
+    def _overrides(self, name: str) -> str:
+        """The digest of the shipped definition that one of `name` replaces; none where it was there first."""
+        known, shipped = self._view.kept.get(name), self._view.shipped.get(name)
+        return "" if shipped is None or (known is not None and not known.overrides) else shipped.digest
 
     def _is_shipped(self, made: Definition, shipped: Definition) -> bool:
         """Whether `made` is what a cells folder gives, whose file may import more and otherwise."""
@@ -148,11 +152,6 @@ class Composer:
         for line in definition.imports:
             for node in parse(line).body:
                 yield from entries_of(node, self._view.modules)
-
-    def _is_in_circle(self, name: str, names: tuple[str, ...]) -> bool:
-        """Whether `name` needs one of `names` to load: no order of the files could bring them back."""
-        kept = self._view.kept
-        return any(each in kept and in_circle(name, kept[each], kept) for each in names)
 
     def _earlier(self, statement: Statement, names: tuple[str, ...]) -> Definition | None:
         """The kept definition that `statement` is a stage of: it reads that as it loads, or adds to its overloads."""
@@ -192,7 +191,7 @@ class Composer:
         """The plain variables without which the definition cannot load; those that it can bring are pulled in."""
         names = reads.load | self._running.reads(reads) if reads.calls else reads.load
         found = (name for name in sorted(names - own) if isinstance(self._view.origin(name), Variable))
-        return [name for name in found if self._pull(name) is None]
+        return [*(name for name in found if self._pull(name) is None), *sorted(self._view.altered & names - own)]
 
     def _defining(self, name: str) -> ast.stmt | None:
         """The statement that defines `name`, for what it runs when a definition calls it in loading."""
@@ -211,15 +210,14 @@ class Composer:
     def _after(self, names: tuple[str, ...]) -> tuple[Key, ...]:
         """What is to load first: what was made with that which the new one hides, a builtin or a class's method."""
         kept = self._view.kept
+        made = [other.key for name in names if owner_of(name) for other in made_from(name, kept.values())]
+        made += [Key(key) for name in names if "@" in name for key in kept if _may_overlap(name, key)]
         if names[0] in kept:
-            return tuple(key for key in kept[names[0]].after if key in kept)
-        made = [other.key for name in self._hidden(names) for other in self._view.dependents(name)]
-        made += [other.key for name in names if owner_of(name) for other in made_from(name, kept.values())]
-        return tuple(dict.fromkeys(made))
-
-    def _hidden(self, names: tuple[str, ...]) -> list[str]:
-        """Those of `names` by which a builtin is hidden that was to be seen until now."""
-        return [name for name in names if hasattr(builtins, name) and name not in self._view.kept]
+            made += [key for key in kept[names[0]].after if key in kept]
+        else:
+            made += [other.key for name in hidden_builtins(names, self._view) for other in self._view.dependents(name)]
+        keys = dict.fromkeys(kept[key].key for key in made)
+        return tuple(key for key in keys if key not in names)
 
     def _variables(self, names: Iterable[str]) -> tuple[str, ...]:
         return tuple(sorted({name for name in names if isinstance(self._view.origin(name), Variable)}))
@@ -247,24 +245,16 @@ class Composer:
         self._pulled[name] = made
         return made
 
-    def _made_with_the_earlier(self, made: Definition, but: str) -> Iterator[str]:
-        """Warnings for kept definitions, `but` one, that hold on to what `made` replaces (DESIGN §3, `g = f`)."""
-        known = self._view.kept.get(made.key)
-        if known is None or known.text == made.text or _adds(known, made):
-            return
-        namespace = self._view.namespace
-        for other in self._view.dependents(made.key):
-            if other.key == but:
-                continue
-            if other.text.partition("=")[2].strip() != made.key:
-                yield f"{other.key} was made with the earlier {made.key}; after a restart it is made with the new one"
-            elif value_of(other.key, namespace) is not value_of(made.key, namespace):
-                yield f"{other.key} still is the earlier {made.key}; after a restart it is the new one"
+
+def _may_overlap(name: str, other: str) -> bool:
+    """Whether two registrations with one function may be for one type, as of several that one of them is for."""
+    generic, _, kind = name.partition("@")
+    return other.startswith(f"{generic}@") and any(mark in f"{kind} {other}" for mark in ("|", "Union[", "Optional["))
 
 
 def _looks_secret(name: str, found: str) -> NotKept:
     why = "looks like a secret" if found == name else f"holds what looks like a secret ({found})"
-    return NotKept(name, why, forceable=True)
+    return NotKept(name, why, forceable=True, is_secret=True)
 
 
 def _with_values(node: ast.stmt, pulled: Mapping[str, Definition]) -> ast.AST:
@@ -294,8 +284,3 @@ def _is_same(known: Definition, made: Definition) -> bool:
         # A need that went away stays in the header, harmlessly; a new one has to be written down.
         and set(made.needs) <= set(known.needs)
     )
-
-
-def _adds(known: Definition, made: Definition) -> bool:
-    """Whether `made` is `known` and a statement that changes what is there, as `K.register(int)` does."""
-    return made.text.startswith(known.text) and isinstance(parts_of(made.text)[-1].node, ast.Expr)

@@ -18,13 +18,13 @@ from .definition import Kind
 from .given import is_output_name, kind_of, method_keys, owner_of
 from .known import TYPE_MAKERS
 from .leaving import PLAIN_NOW, forgotten, leave
-from .outcome import Forgotten, Hidden, Kept, NotKept, Outcome
+from .outcome import Forgotten, Hidden, Kept, NotKept, Outcome, Returns
 from .purity import import_path, why_impure
 from .scope import reads_of
 from .source import Statement, assigned, bound_targets, deleted_attributes, deleted_names, dotted
 from .stages import defining_statement
 from .tree import walk
-from .view import Ambient, Imported, InLayer, View, gives_again, is_literal
+from .view import RESERVED, Ambient, Imported, InLayer, View, gives_again, is_literal
 
 _FINAL = frozenset({"typing.Final", "typing_extensions.Final"})
 _TYPE_ALIAS = frozenset({"typing.TypeAlias", "typing_extensions.TypeAlias"})
@@ -81,12 +81,13 @@ def _beside_the_earlier(outcomes: tuple[Outcome, ...], statement: Statement, vie
 def _changed_in_place(node: ast.stmt, view: View) -> tuple[Outcome, ...]:
     """What is to say of kept values that `node` changed without setting them: `TABLE["b"] = 2`."""
     outcomes = []
-    for name in sorted(changed_in_place(node) & view.kept.keys() - {*bound_targets(node)}):
+    surely = changed_in_place(node)
+    for name in sorted((surely | view.called_on) & view.kept.keys() - {*bound_targets(node)}):
         origin = view.origin(name)
         is_value = isinstance(origin, InLayer) and origin.definition.kind is Kind.VALUE
         if isinstance(origin, InLayer) and is_value and not _is_type(view.namespace[name]):  # a class is put on
             setting = defining_statement(origin.definition.text)
-            if not (is_literal(setting) and gives_again(setting, view.namespace[name])):
+            if not gives_again(setting, view.namespace[name]) or (name in surely and not is_literal(setting)):
                 outcomes.append(
                     NotKept(name, "it was changed in place; the layer has it as it was set", forceable=True)
                 )
@@ -96,6 +97,8 @@ def _changed_in_place(node: ast.stmt, view: View) -> tuple[Outcome, ...]:
 def _decided(statement: Statement, view: View, forced: bool) -> tuple[Outcome, ...]:
     match statement.node:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() as node:
+            if node.name in RESERVED:
+                return (NotKept(node.name, "that name is the kernel's own"),)
             names = defined(node, view)
             kind = Kind.METHOD if names and owner_of(names[0]) else kind_of(node)
             made = Composer(view, forced).compose(statement, kind, names) if names else None
@@ -109,7 +112,7 @@ def _decided(statement: Statement, view: View, forced: bool) -> tuple[Outcome, .
         case ast.Expr() as node if not bound_targets(node):
             return registered_with(statement, view, forced)
     names = bound_targets(statement.node)
-    if not names or any(is_output_name(name) or name not in view.namespace for name in names):
+    if not names or any(is_output_name(name) or name not in view.namespace or name in RESERVED for name in names):
         return ()
     return _assigned(statement, names, view, forced)
 
@@ -126,7 +129,10 @@ def _set_beside(node: ast.stmt, view: View) -> tuple[Outcome, ...]:
         own.add(node.target.id)
     outcomes: list[Outcome] = []
     for name in sorted(view.changed - own):
-        if name not in view.namespace:
+        if name not in view.kept:
+            if name in view.namespace and name in view.imports:  # an import over what a cells folder gives
+                outcomes.append(Returns(name, view.origins.get(name, "")))
+        elif name not in view.namespace:
             outcomes += leave(view, (name,), _DELETED)
         elif isinstance(view.origin(name), Imported):
             outcomes.append(Hidden(name, view.kept[name]))
@@ -152,7 +158,7 @@ def _assigned(statement: Statement, names: tuple[str, ...], view: View, forced: 
     value = assigned(node)
     assert value is not None  # it has targets
     composer = Composer(view, forced)
-    if not forced and _has_only_names(node) and makes_function(value, view.namespace[name], view.namespace):
+    if not forced and _has_only_names(node) and _makes_functions(node, value, names, view):
         return _function(statement, value, names, view, composer)
     if forced or all(map(_is_constant_name, names)) or _is_annotated(node, _FINAL, view):
         if not _has_only_names(node):
@@ -164,7 +170,8 @@ def _assigned(statement: Statement, names: tuple[str, ...], view: View, forced: 
             ends = ((each, f"{_MADE_FROM_ITSELF}; %keep {each} keeps it as it is now") for each in names)
             left = tuple(outcome for each, end in ends for outcome in leave(view, (each,), end))
             return left or (NotKept(", ".join(names), _MADE_FROM_ITSELF, forceable=True),)
-        why = None if forced else why_impure(value, composer)
+        unpacks = isinstance(node, ast.Assign) and any(isinstance(t, ast.Tuple | ast.List) for t in node.targets)
+        why = None if forced else why_impure(value, composer, unpacks=unpacks)
         if why is None:
             return (composer.compose(statement, Kind.VALUE, names),)
         return (NotKept(", ".join(names), why, forceable=True), *leave(view, names, why))
@@ -182,6 +189,17 @@ def _assigned(statement: Statement, names: tuple[str, ...], view: View, forced: 
     if is_followed and not why_impure(value, composer):
         return (composer.compose(statement, Kind.VALUE, names),)  # kept by %keep, or for what is gone
     return leave(view, names)
+
+
+def _makes_functions(node: ast.stmt, value: ast.expr, names: tuple[str, ...], view: View) -> bool:
+    """Whether `node` sets each of its names to a function that it makes, as `f, g = lambda …, lambda …` does."""
+    live = view.namespace
+    match node:
+        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
+            return len(targets) == len(values) == len(names) and all(
+                makes_function(part, live[name], live) for part, name in zip(values, names, strict=True)
+            )
+    return makes_function(value, live[names[0]], live)
 
 
 def _function(

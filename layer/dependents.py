@@ -38,16 +38,16 @@ def overtaken(definition: Definition, kept: Mapping[str, Definition]) -> tuple[D
     return tuple(other for other in earlier if other is not None and definition.key in other.after)
 
 
-def in_circle(name: str, definition: Definition, kept: Mapping[str, Definition]) -> bool:
-    """Whether what gives `name` has itself to load after `definition`, through any number of others."""
+def in_circle(name: str, names: frozenset[str], kept: Mapping[str, Definition]) -> bool:
+    """Whether what gives `name` needs one of `names` itself to load, through any number of others."""
     todo, seen = [name], {name}
     while todo:
         found = kept.get(todo.pop())
         if found is None:
             continue
-        if found.key == definition.key:
+        new = _reads(found.text).load - seen
+        if not new.isdisjoint(names):
             return True
-        new = (_reads(found.text).load & kept.keys()) - seen
         seen |= new
         todo += new
     return False

@@ -78,6 +78,8 @@ def read_file(path: RelPath, data: bytes) -> File:
     told, given = given_by_all(body), fields.get("name", ())
     if strange := sorted({name for name in given if not owner_of(name)} - bound_names(body)):
         raise UnreadableFile(path, 1, f"its first line names {strange[0]}, which it does not define")
+    if odd := [name for name in given if not name.isprintable()]:
+        raise UnreadableFile(path, 1, f"its first line names {odd[0]!r}, which cannot be the name of anything")
     if not (names := given or told):
         raise UnreadableFile(path, body[0].lineno, "it defines nothing")
     definition = Definition(

@@ -14,7 +14,7 @@ from .git_locks import LockFile
 from .journal import Journal
 from .store import CommitId
 
-_ID = re.compile(r"[0-9a-f]{40}")
+_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")  # SHA-1, or SHA-256
 NOTHING = "0" * 40
 """What git writes in a reflog where there was no commit yet."""
 

@@ -32,8 +32,14 @@ def given_by(node: ast.stmt) -> tuple[str, ...]:
 
 
 def given_by_all(body: Iterable[ast.stmt]) -> tuple[str, ...]:
-    """The names that the text of a definition gives: those of its last statement that gives any."""
-    return next((names for node in reversed([*body]) if (names := given_by(node))), ())
+    """The names that the text of a definition gives: those of its last statement that gives any.
+
+    Other functions and classes that a hand wrote beside it are no less its own; variables there are helpers.
+    """
+    body = [*body]
+    names = next((names for node in reversed(body) if (names := given_by(node))), ())
+    others = (name for node in body if isinstance(node, (*_Function, ast.ClassDef)) for name in given_by(node))
+    return tuple(dict.fromkeys((*names, *others)))
 
 
 def method_keys(node: ast.Assign) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from typing import TypeAlias
 from .binding import bound_names
 from .definition import Definition, Kind
 from .source import unwarned
-from .view import ATOMS, MISSING, class_dict, equal, value_of
+from .view import ATOMS, MISSING, RESERVED, class_dict, equal, value_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +118,9 @@ class Image:
         imports = bound_names(node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom))
         # `from math import sqrt`, though sqrt is a function of the user's own since.
         foreign = imports & self._live.keys()
-        if definition.names:  # `A, B = 1, 2` after a new A
-            foreign |= bound_names(tree.body) - imports
+        own = bound_names(tree.body) - imports
+        # `A, B = 1, 2` after a new A; of what a hand wrote beside a definition, what another one gives.
+        foreign |= own if definition.names else own & (self._live.keys() | RESERVED)
         if definition.kind is Kind.METHOD:
             foreign |= {"_"}  # of `@f.register` over `def _`; the last value is the user's
         return foreign - {*definition.gives}

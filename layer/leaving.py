@@ -37,8 +37,8 @@ def forgotten(view: View, names: Iterable[str], why: str) -> tuple[Forgotten | R
     for name in gone:
         if name in view.kept:
             without = (
-                (view.dependents(name), "need", " to load"),
-                (view.callers(name), "use", ", and will not load without it"),
+                (view.dependents(name) if name not in view.shipped else (), "need", " to load"),
+                (view.callers(name) if name not in view.shipped else (), "use", ", and will not load without it"),
             )
             left = (([o.key for o in others if o.key not in gone], verb, end) for others, verb, end in without)
             lost = [f"{', '.join(keys)} {verb if keys[1:] else f'{verb}s'} it{end}" for keys, verb, end in left if keys]

@@ -33,6 +33,7 @@ class NotKept:
     name: str
     reason: str
     forceable: bool = False  # `%keep NAME` keeps it all the same
+    is_secret: bool = False  # for what it looks like
 
 
 @dataclass(frozen=True, slots=True)

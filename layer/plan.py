@@ -281,6 +281,6 @@ def _trailers(context: Context) -> tuple[tuple[str, str], ...]:
     said = {
         "Session": context.session,
         "Cell": f"In[{context.cell}]" if context.cell is not None else None,
-        "Notebook": context.notebook,
+        "Notebook": None if context.notebook and says_secret(context.notebook) else context.notebook,
     }
     return tuple((name, " ".join(value.split())) for name, value in said.items() if value)

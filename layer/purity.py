@@ -56,14 +56,20 @@ _ANY_ORDER = "it puts a set in an order, which is another after a restart"
 
 
 def why_impure(
-    expression: ast.expr, names: Names, makers: frozenset[int] = frozenset(), own: frozenset[str] = frozenset()
+    expression: ast.expr,
+    names: Names,
+    makers: frozenset[int] = frozenset(),
+    own: frozenset[str] = frozenset(),
+    *,
+    unpacks: bool = False,
 ) -> str | None:
     """Why the expression cannot simply be evaluated again, as a clause (`it calls connect()`); None if it can.
 
     `makers` are the id() of calls that are to be made again whatever they do, as decorators are; `own` are names that
-    will be there although they are not asked for.
+    will be there although they are not asked for; `unpacks` where the order of what it gives counts.
     """
-    return _Looker(names, makers).look([expression], own)
+    looker = _Looker(names, makers)
+    return looker.look([expression], own) or (_ANY_ORDER if unpacks and looker.is_unordered(expression, own) else None)
 
 
 def import_path(node: ast.expr, path_of: Callable[[str], str | None]) -> str | None:
@@ -102,11 +108,11 @@ class _Looker:
                 case ast.Lambda(args=arguments):
                     # What its body reads and calls is for the time when it is called.
                     todo += [*arguments.defaults, *arguments.kw_defaults]
-                case ast.ListComp() as node if self._is_unordered(node, local) and id(node) not in self._excused:
+                case ast.ListComp() as node if self.is_unordered(node, local) and id(node) not in self._excused:
                     return _ANY_ORDER
                 case ast.FormattedValue(value=value) | ast.Starred(value=value) as node if id(
                     node
-                ) not in self._excused and self._is_unordered(value, local):
+                ) not in self._excused and self.is_unordered(value, local):
                     return _ANY_ORDER
                 case ast.Set(elts=elements):
                     self._excuse(elements)
@@ -139,7 +145,7 @@ class _Looker:
             return self.look(arguments, local) or self._called_on_the_way(node, path, local)
         if path is None and isinstance(node.func, ast.Attribute) and node.func.attr in PURE_METHODS:
             root = node.func.value
-            if node.func.attr == "join" and any(self._is_unordered(part, local) for part in node.args):
+            if node.func.attr == "join" and any(self.is_unordered(part, local) for part in node.args):
                 return _ANY_ORDER
             if not isinstance(root, ast.Name) or root.id in local or self._names.is_data(root.id):
                 return self.look((root, *arguments), local)
@@ -160,14 +166,14 @@ class _Looker:
                 self._excuse([part for part in node.args if isinstance(part, ast.Call)])
             if id(node) in self._excused and path in ("builtins.list", "builtins.tuple"):
                 self._excuse(node.args)
-            elif any(self._is_unordered(part, local) for part in node.args):
+            elif any(self.is_unordered(part, local) for part in node.args):
                 return _ANY_ORDER
         return None
 
     def _excuse(self, nodes: Iterable[ast.AST]) -> None:
         self._excused.update(map(id, nodes))
 
-    def _is_unordered(self, node: ast.expr, local: frozenset[str]) -> bool:
+    def is_unordered(self, node: ast.expr, local: frozenset[str]) -> bool:
         """Whether going through `node` follows the order of a set, which strings have another of in each process."""
         todo: list[ast.expr] = [node]
         while todo:

@@ -17,12 +17,13 @@ from .errors import StoreFault
 from .events import EventLog, EventName
 from .install import InPlace
 from .interrupts import interrupts_deferred
+from .naming import name_told_by
 from .outcome import Forgotten, Kept
 from .plan import Context, Entry, Table, apply, definitions_of, step
 from .reread import reread as read_again
 from .run import Run
 from .shipped import LoadedFolder, Location, Shipped
-from .store import CommitId, Dirt, Remove, Store, Write
+from .store import CommitId, Dirt, Message, Remove, Store, Write
 from .view import Variable, View
 
 __all__ = ["Layer", "Location"]
@@ -53,6 +54,7 @@ class Layer:
         self._ambient = ambient
         self._files: dict[RelPath, bytes] = {}  # as last read or written here
         self._head: CommitId | None = None  # likewise
+        self._by_hand: set[RelPath] = set()  # files that may have what no commit has
         self.variables = self.shipped.variables
         self.table = Table()
         self.deferred = self.shipped.deferred
@@ -85,7 +87,7 @@ class Layer:
         for loaded in self.shipped.folders:
             self.record_skipped_of(loaded)
         for skipped in self.report.skipped:
-            self._events.record(EventName.FILE_SKIPPED, path=skipped.path, reason=skipped.reason)
+            self._events.record(EventName.FILE_SKIPPED, path=skipped.path, reason=skipped.reason_on_record)
 
     def record_skipped_of(self, loaded: LoadedFolder) -> None:
         """Put on the record what was left out of a cells folder.
@@ -95,11 +97,15 @@ class Layer:
         """
         for skipped in loaded.report.skipped:
             folder = str(loaded.path)
-            self._events.record(EventName.FILE_SKIPPED, folder=folder, path=skipped.path, reason=skipped.reason)
+            self._events.record(
+                EventName.FILE_SKIPPED, folder=folder, path=skipped.path, reason=skipped.reason_on_record
+            )
 
     def dirt(self) -> Dirt:
         """What `git status` lists in the layer's folder."""
-        return self._store.dirt()
+        dirt = self._store.dirt()
+        self._by_hand.update(dirt.changed, dirt.unknown)
+        return dirt
 
     def run(self) -> Run:
         """A new run of statements, to be committed together."""
@@ -149,9 +155,12 @@ class Layer:
 
     # What follows is for a Run, which holds the lock while it asks.
 
-    def view(self, kept: Mapping[str, Definition], bound: Iterable[str] = ()) -> View:
-        """What a decision sees, on a statement that bound the names `bound`."""
-        changed = frozenset(name for name in bound if name in kept and self.image.is_other(name))
+    def view(
+        self, kept: Mapping[str, Definition], bound: Iterable[str] = (), called: frozenset[str] = frozenset()
+    ) -> View:
+        """What a decision sees, on a statement that bound the names `bound` and called methods of those in `called`."""
+        there = self.shipped.definitions
+        changed = frozenset(n for n in bound if (n in kept or n in there) and self.image.is_other(n))
         return View(
             self.image.namespace,
             kept,
@@ -164,6 +173,8 @@ class Layer:
             lost=self.shipped.lost,
             functions=self.image.functions,
             waiting=self.deferred.names,
+            altered=self.variables.changed,
+            called_on=called,
             changed=changed,
         )
 
@@ -175,13 +186,13 @@ class Layer:
         """
         return self._store.head() != self._head
 
-    def has_changed(self, definition: Definition) -> bool:
-        """Whether the file that gives what `definition` gives is no more as this kernel last read or wrote it.
+    def has_changed(self, names: Iterable[str]) -> bool:
+        """Whether a file that gives one of `names` is no more as this kernel last read or wrote it.
 
         Raises:
             StoreFault: the file cannot be read.
         """
-        paths = {entry.path for name in definition.gives if (entry := self.table.giver(name))}
+        paths = {entry.path for name in names if (entry := self.table.giver(name))}
         return any(self._store.file(path) != self._files.get(path) for path in paths)
 
     def reread(self) -> None:
@@ -195,6 +206,7 @@ class Layer:
         shipped = self.shipped.definitions
         live = [name for name, definition in self.image.live.items() if shipped.get(name) is not definition]
         made = read_again(files, self._files, self.table, self.report.skipped, live)
+        self._by_hand.update(path for path in {*files, *self._files} if files.get(path) != self._files.get(path))
         self._files, self.table = files, made.table
         self.report = replace(self.report, skipped=made.skipped)
 
@@ -216,6 +228,7 @@ class Layer:
             plan = step(self.table, table, kept, forgot, context, self.skipped_names())
             replaced = self._skipped_files_of((*plan.kept, *plan.forgot), table)
             changes = (*plan.changes, *map(Remove, replaced))
+            self._adopt(change.path for change in changes)
             commit = self._store.commit(changes, plan.message) if changes else None
             self.table = table
             for change in changes:
@@ -229,7 +242,7 @@ class Layer:
                 for definition in definitions_of(edit):
                     self.image.install(definition, InPlace())
                     self.deferred.replaced(definition)
-                if isinstance(edit, Forgotten):
+                if isinstance(edit, Forgotten) and not self._is_shipped_live(edit.name):
                     self.deferred.gone(edit.name)
                     if edit.asked:
                         self.image.remove(edit.name)
@@ -245,6 +258,19 @@ class Layer:
             except StoreFault as fault:
                 return [f"kept, but not on record: {fault}"]
             return []
+
+    def _is_shipped_live(self, name: str) -> bool:
+        """Whether what is live under `name` is what a cells folder gives."""
+        shipped = self.shipped.definitions.get(name)
+        return shipped is not None and self.image.live.get(name) is shipped
+
+    def _adopt(self, paths: Iterable[RelPath]) -> None:
+        """Commit what a hand made of the files `paths`, which are about to be replaced: it would be in no commit."""
+        found = [(path, data) for path in sorted(self._by_hand.intersection(paths)) if (data := self._store.file(path))]
+        if found:
+            subject = f"adopt {', '.join(name_told_by(path) for path, _ in found)}"
+            self._store.commit([Write(path, data) for path, data in found], Message(subject, "Changed by hand."))
+        self._by_hand.difference_update(path for path, _ in found)
 
     def _skipped_files_of(self, keys: Iterable[Key], table: Table) -> list[RelPath]:
         """Files that were skipped at boot and whose names now have another, or none: left, they would come back."""

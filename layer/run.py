@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .attached import registering
-from .binding import bound_names, changed_in_place
+from .binding import bound_names, called_on, changed_in_place
 from .blocks import taken
 from .decide import decide
 from .definition import Definition
@@ -21,6 +21,7 @@ from .interrupts import interrupts_deferred
 from .leaving import forgotten
 from .outcome import Forgotten, Kept, NotKept, Outcome, Unchanged
 from .plan import Context, Table, apply, settled, with_rebound
+from .secret import suspect
 from .source import Statement
 from .view import InLayer
 
@@ -43,22 +44,26 @@ class Run:
         layer = self._layer
         names = frozenset({"*"}) if is_pylab(statement.node) else bound_names([statement.node])
         changed = changed_in_place(statement.node)
-        if not (names or changed or registering(statement.node) or layer.variables.mentioned(statement)):
+        # What is known to be changed is not said again for every `ROWS.append(1)`.
+        called = called_on(statement.node) & self._kept.keys() - layer.variables.changed
+        if not (names or changed or called or registering(statement.node) or layer.variables.mentioned(statement)):
             return  # most statements of most cells: they cost no more than this look
         with layer.lock, interrupts_deferred():
             fresh = frozenset(name for name in names if self._is_fresh(name))
-            names = layer.variables.see(statement, names)
+            names = layer.variables.see(statement, names, self._kept)
             before = len(self._outcomes)
             inside = taken(statement, layer.image.namespace, fresh.__contains__) or ()
             for each in inside:  # of an `if` or `try`: as if written plainly
-                layer.variables.see(each, bound_names([each.node]))
+                layer.variables.see(each, bound_names([each.node]), self._kept)
                 self._decide(each, forced, bound_names([each.node]))
-            self._decide(statement, forced, names - bound_names(each.node for each in inside))
+            rest = names - bound_names(each.node for each in inside)
+            self._decide(statement, forced, rest, called)
             layer.shipped.settle(names, self._outcomes[before:])
             layer.deferred.set_otherwise(names)
             for name in names:
                 layer.image.mark(name)
-            layer.variables.changed |= changed & self._kept.keys()
+            told = {outcome.name for outcome in self._outcomes[before:] if isinstance(outcome, NotKept)}
+            layer.variables.changed |= (changed | called) & told & self._kept.keys()
             layer.variables.touch(statement, self._kept)
 
     def keep(self, name: str) -> None:
@@ -82,17 +87,22 @@ class Run:
             if isinstance(statement, NotKept):
                 self._outcomes.append(statement)
                 return
-            self._decide(statement, forced=True)
+            # A secret is kept only by who was told that it is one; the second time it is asked for, they were.
+            is_told = name in layer.variables.told_secret
+            self._decide(statement, forced=is_told or not suspect(statement.text, statement.node))
+            if name in self._kept:
+                layer.variables.changed.discard(name)  # it is written as it is now
 
     def forget(self, name: str) -> None:
         """Take `name` out of the layer and the namespace, as `%forget` asks; a file that was skipped goes too."""
         layer = self._layer
         with layer.lock, interrupts_deferred():
-            self._look()
+            self._look((Forgotten(name),))
             gone = forgotten(layer.view(self._kept), (name,), "")
-            if not gone and name in layer.skipped_names():
-                gone = (Forgotten(name),)
-            if not any(isinstance(outcome, Forgotten) for outcome in gone):
+            is_kept = any(isinstance(outcome, Forgotten) for outcome in gone)
+            if not is_kept and (name in layer.skipped_names() or (self._ahead or layer.table).giver(name)):
+                gone = (Forgotten(name), *gone)
+            elif not is_kept:
                 self._outcomes.append(NotKept(name, "the layer has nothing of that name to forget"))
             for outcome in gone:
                 if isinstance(outcome, Forgotten):
@@ -127,7 +137,12 @@ class Run:
             return outcomes, []
         restored = self._restored(edits, ahead)
         outcomes = [settled(outcome, ahead, restored) for outcome in outcomes]
-        edits = [outcome for outcome in outcomes if isinstance(outcome, Kept | Forgotten)]
+        back = {name for definition in restored for name in definition.gives}
+        edits = [
+            outcome
+            for outcome in outcomes
+            if isinstance(outcome, Kept) or (isinstance(outcome, Forgotten) and outcome.name not in back)
+        ]
         try:
             warnings = self._layer.commit(edits, context)
         except LayerError as fault:
@@ -144,9 +159,10 @@ class Run:
         return known is None or known.identity != id(layer.image.namespace.get(name))
 
     def _restored(self, edits: Iterable[Kept | Forgotten], ahead: Table) -> list[Definition]:
-        """What lost its stages by one of `edits` and got them again by others."""
-        keys = {edit.definition.key for edit in edits if isinstance(edit, Kept) and self._takes_stages_away(edit)}
+        """What was changed by one of `edits`, as by losing its stages, and is by others what it was."""
         before = self._layer.table.by_name
+        made = (edit.definition for edit in edits if isinstance(edit, Kept) and not edit.pulled)
+        keys = {each.key for each in made if each.key in before and before[each.key].text != each.text}
         return [before[key] for key in sorted(keys) if before[key] == ahead.by_name.get(key)]
 
     def _takes_stages_away(self, edit: Kept | Forgotten) -> bool:
@@ -159,13 +175,15 @@ class Run:
     def _kept(self) -> Mapping[str, Definition]:
         return self._ahead.by_name if self._ahead else self._layer.table.by_name
 
-    def _decide(self, statement: Statement, forced: bool, bound: Iterable[str] = ()) -> None:
+    def _decide(
+        self, statement: Statement, forced: bool, bound: Iterable[str] = (), called: frozenset[str] = frozenset()
+    ) -> None:
         layer = self._layer
-        outcomes = decide(statement, layer.view(self._kept, bound), forced=forced)
+        outcomes = decide(statement, layer.view(self._kept, bound, called), forced=forced)
         if any(isinstance(outcome, Kept | Unchanged | Forgotten) for outcome in outcomes):
             try:
                 if self._look(outcomes):
-                    outcomes = decide(statement, layer.view(self._kept, bound), forced=forced)
+                    outcomes = decide(statement, layer.view(self._kept, bound, called), forced=forced)
             except LayerError as fault:
                 outcomes = tuple(_failed(outcome, fault) for outcome in outcomes)
         for outcome in outcomes:
@@ -190,8 +208,11 @@ class Run:
         layer = self._layer
         moved = not self._looked and layer.has_moved()
         self._looked = True
-        made = [outcome.definition for outcome in outcomes if isinstance(outcome, Kept | Unchanged)]
-        if moved or any(map(layer.has_changed, made)):
+        names = [
+            name for outcome in outcomes if isinstance(outcome, Kept | Unchanged) for name in outcome.definition.gives
+        ]
+        names += [outcome.name for outcome in outcomes if isinstance(outcome, Forgotten)]
+        if moved or layer.has_changed(names):
             layer.reread()
             if self._ahead is not None:
                 self._ahead = layer.table.copy()
@@ -205,6 +226,8 @@ class Run:
             outcome = with_rebound(outcome, self._ahead or self._layer.table)
         self._outcomes.append(outcome)
         if isinstance(outcome, NotKept):
+            if outcome.is_secret:
+                self._layer.variables.told_secret.update(outcome.name.split(", "))
             for name in given_by(statement.node):
                 self._layer.variables.refused[name] = statement
         elif isinstance(outcome, Kept | Forgotten):

@@ -20,6 +20,8 @@ _NAMING = frozenset(
     | {ast.Tuple, ast.Call}
 )
 
+_MOST_PARTS = 40  # of a text that is written as a sum
+
 
 def suspect(text: str, node: ast.AST) -> str | None:
     """What in the definition `node` with source `text` looks like a secret, as a phrase; None if nothing does."""
@@ -36,12 +38,34 @@ def suspect(text: str, node: ast.AST) -> str | None:
         for comment in telling.COMMENT.findall(text):
             if found := _told(comment, is_code=True):
                 return found
-    return "a token" if has_token(text) else None
+    return "a token" if _has_token_inside(text, node) else None
 
 
 def says_secret(text: str) -> bool:
     """Whether a comment with `text` gives a secret away."""
     return has_token(text) or _told(text, is_code=True) is not None
+
+
+def _has_token_inside(text: str, node: ast.AST) -> bool:
+    """Whether there is a token in `text`, also one written in parts (`"sk-" "…"`, `"sk-" + "…"`) or with escapes."""
+    if not any(mark in text for mark in telling.MARKS) and "\\" not in text:
+        return False
+    return has_token(text) or any(has_token(said) for part in walk([node]) if (said := _joined(part)))
+
+
+def _joined(node: ast.AST) -> str:
+    """The text that `node` is, a sum of texts being one; empty for any other."""
+    parts: list[str] = []
+    while len(parts) < _MOST_PARTS:
+        match node:
+            case ast.Constant(value=str(text)):
+                return "".join([text, *reversed(parts)])
+            case ast.BinOp(left=left, op=ast.Add(), right=ast.Constant(value=str(text))):
+                parts.append(text)
+                node = left
+            case _:
+                break
+    return ""
 
 
 def has_token(text: str) -> bool:
@@ -93,6 +117,9 @@ def _told(text: str, *, is_code: bool) -> str | None:
         tells = is_telling(name)
         if (tells or _is_hinting(name)) and _is_told(match, name, tells, is_code):
             return name
+    for match in telling.PROSE.finditer(text):
+        if _looks_secret(match["said"]):
+            return match["name"]
     for header in telling.HEADER.finditer(text):
         said = header["said"]
         if header["known"]:

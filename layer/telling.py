@@ -28,11 +28,11 @@ MARKS = (
     "sk- AKIA ASIA ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- xox AIza hf_ npm_ pypi- k_live_ SG. eyJ :// PRIVATE"
 ).split()
 # No name tells and no text says a secret without one of these; most definitions have none, and need no second look.
-WORDS = "passw passp pwd secret token credential auth bearer curl".split()
+WORDS = "passw passp pwd pw secret token credential auth bearer curl".split()
 PARTS = re.compile(r"[a-z0-9_-]keys?(?![a-z])|[a-z0-9_\"']pass|pass(?!\s*(?:\Z|\n))")  # no keyword, and no statement
 END = r"(?:_?(?:value|str|text|\d+))?$"
 TELLING = re.compile(
-    r"(?:^|_)(?:passwords?|passwd|passphrase|pwd|secrets?|token|bearer|api_?keys?|access_?key|secret_?key|auth_?key"
+    r"(?:^|_)(?:passwords?|passwd|passphrase|passcode|pwd|pw|secrets?|token|bearer|api_?keys?|access_?key|secret_?key|auth_?key"
     r"|private_?key|client_?secret|credentials?|authorization|secret_[a-z0-9_]*key"
     r"|(?:db|database|sql|mysql|pg|postgres|redis|mongo|user|admin|root|login|smtp|imap|e?mail|ftp|ssh|proxy)_?pass"
     r"|(?:openai|anthropic|aws|azure|google|gcp|gemini|mistral|cohere|groq|stripe|github|sendgrid|twilio)_?key)" + END
@@ -67,6 +67,11 @@ SAID = re.compile(
     (?= (?P<lead>[\w.]{0,60}[(\[]{0,4})["'](?P<quoted>[^"'\n]{1,200}) | (?P<bare>[^\s"'`,;)\]}&|]{1,200}) )
     """,
     re.VERBOSE,
+)
+PROSE = re.compile(
+    r"\b(?P<name>password|passwd|passphrase|passcode|pwd|pw|token|secret|api[ _-]?key)[ ]+is[ ]+"
+    r"[\"'`]?(?P<said>[^\s\"'`]{4,})",
+    re.IGNORECASE,
 )
 HEADER = re.compile(
     r"(?P<known>authorization\W{1,6})?\b(?:bearer|basic|token)[ ]+(?P<said>[\w+/=.~-]{4,})", re.IGNORECASE

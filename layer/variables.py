@@ -7,11 +7,11 @@ variable to load, and `%keep`, would otherwise bring back another. Reads the nam
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from types import ModuleType
 
-from .definition import Definition
+from .definition import Definition, Kind
 from .frozen import is_frozen
 from .given import owner_of
 from .imports import ImportRecord, entries_of
@@ -20,7 +20,7 @@ from .scope import reads_of
 from .source import Source, Statement, assigned, bound_targets, parse
 from .stages import defining_statement
 from .tree import walk
-from .view import Origin, Plain, Variable, gives_again, is_literal
+from .view import Origin, Plain, Variable, equal, gives_again, is_literal
 
 
 class Variables:
@@ -30,12 +30,14 @@ class Variables:
         self.imports = ImportRecord()
         self.plain: dict[str, Plain] = {}
         self.refused: dict[str, Statement] = {}  # what `%keep` can force, by name
+        self.told_secret: set[str] = set()  # names of which it was said that they look like a secret
         self.changed: set[str] = set()  # kept names whose value a statement changed in place
         self._namespace = namespace
         self._modules = modules
+        self._read_by: dict[str, set[str]] = {}  # name → variables whose setting reads it: run again, it gives another
         self._open: set[str] = set()  # those whose value may be another by any statement that mentions them
 
-    def see(self, statement: Statement, names: frozenset[str]) -> frozenset[str]:
+    def see(self, statement: Statement, names: frozenset[str], kept: Collection[str]) -> frozenset[str]:
         """Note what `statement`, which bound `names`, did beside defining: imports, and variables needed later.
 
         Gives back all that it bound: what a star import did is not in its text.
@@ -49,7 +51,9 @@ class Variables:
             names = (names - {"*"}) | given
         assignment = statement if assigned(node) is not None else None
         for name in names:
-            self.plain.pop(name, None)
+            before = self.plain.pop(name, None)
+            if before is None or not _is_as_before(before, statement, namespace.get(name)):
+                self._lose_settings_from(name, names, kept)
             self.refused.pop(name, None)
             self.changed.discard(name)
             self._open.discard(name)
@@ -59,9 +63,18 @@ class Variables:
             # Of `if …: import x` and `else: x = None` the value tells which one ran.
             if not any(entry.binding == name and entry.gives(live, self._modules) for entry in imports):
                 self.plain[name] = Plain(assignment, id(live))
-                if assignment is not None and not is_literal(node) and not is_frozen(live):
-                    self._open.add(name)
+                if assignment is not None and not is_literal(node):
+                    for other in _inputs(node):
+                        self._read_by.setdefault(other, set()).add(name)
+                    if not is_frozen(live):
+                        self._open.add(name)
         return names
+
+    def _lose_settings_from(self, name: str, set_now: frozenset[str], kept: Collection[str]) -> None:
+        """Let go of how variables were set by means of `name`, which is another now; what is kept is as it was set."""
+        for other in self._read_by.pop(name, set()) - set_now:
+            if other in self.plain and other not in kept:
+                self.plain[other] = replace(self.plain[other], statement=None)
 
     def mentioned(self, statement: Statement) -> list[str]:
         """The open ones whose name stands somewhere in the text of `statement`; may be asked without the lock."""
@@ -92,7 +105,7 @@ class Variables:
         refused = self.refused.get(name)
         if refused is not None and (owner_of(name) or not isinstance(refused.node, ast.Assign | ast.AnnAssign)):
             return refused
-        if name in kept and owner_of(name):
+        if name in kept and kept[name].kind is not Kind.VALUE:
             return None
         if name not in namespace:
             return NotKept(name, "there is no such name here")
@@ -118,11 +131,26 @@ class Variables:
         return statement
 
 
+def _inputs(node: ast.stmt) -> frozenset[str]:
+    """The names that an assignment reads; none where it is nested too deeply to be read."""
+    try:
+        return reads_of(node).load
+    except RecursionError:
+        return frozenset()
+
+
+def _is_as_before(before: Plain, statement: Statement, live: object) -> bool:
+    """Whether a name that was set `before` is the same now that `statement` set it again."""
+    if before.identity == id(live):
+        return True
+    return before.statement is not None and before.statement.text == statement.text and is_literal(statement.node)
+
+
 def _assignment(values: Mapping[str, object]) -> str | None:
     """`name = …` as source that gives equal values; None where there is none."""
     try:
         written = [repr(value) for value in values.values()]
-        same = all(ast.literal_eval(text) == value for text, value in zip(written, values.values(), strict=True))
+        same = all(equal(ast.literal_eval(text), value) for text, value in zip(written, values.values(), strict=True))
     except Exception:  # a repr or __eq__ of the user's may do anything
         return None
     return f"{', '.join(values)} = {', '.join(written)}" if same else None

@@ -21,6 +21,8 @@ _CLASS_DICT = type.__dict__["__dict__"].__get__  # past what a metaclass may say
 ATOMS = (int, bool, float, complex, str, bytes, type(None))
 MODULE_NAMES = frozenset("__name__ __doc__ __file__ __spec__ __loader__ __package__ __builtins__ __builtin__".split())
 """Names that any module has, one way or the other."""
+RESERVED = MODULE_NAMES | {"get_ipython"}
+"""Names that no definition can have: without them the shell, or Python itself, does not go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,8 @@ class View:
     lost: AbstractSet[str] = frozenset()  # the names of `shipped` that a cell has set otherwise since, or deleted
     functions: Collection[str] = ()  # the kept names that could be called before the statement decided on
     waiting: Collection[str] = ()  # the names that are kept, or shipped, and are loaded when they are named
+    altered: AbstractSet[str] = frozenset()  # the kept names whose values were changed in place since
+    called_on: frozenset[str] = frozenset()  # the kept names of whose values the statement called methods
     changed: frozenset[str] = frozenset()  # the kept names that the statement decided on bound to another object
 
     def origin(self, name: str, dotted: Iterable[str] = ()) -> Origin:
@@ -187,6 +191,10 @@ def _literal(node: ast.stmt) -> object:
         return MISSING
 
 
+def _is_plain(item: object) -> bool:
+    return type(item) in ATOMS or (type(item) is tuple and all(map(_is_plain, item)))
+
+
 def equal(one: object, other: object) -> bool:
     """Equality of built-in values, without running any `__eq__` of the user's."""
     if type(one) is not type(other):
@@ -198,7 +206,7 @@ def equal(one: object, other: object) -> bool:
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):
         return len(one) == len(other) and all(map(equal, one, other))
     if isinstance(one, set | frozenset) and isinstance(other, set | frozenset):
-        return len(one) == len(other) and all(type(item) in ATOMS for item in other) and one == other
+        return len(one) == len(other) and all(map(_is_plain, other)) and one == other
     if isinstance(one, float | complex):
         return repr(one) == repr(other)  # 0.0 is not -0.0
     return one == other

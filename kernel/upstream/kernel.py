@@ -27,6 +27,14 @@ _MUTED = "opacity: 0.6; margin: 0; padding-left: var(--jp-code-padding, 0)"  # i
 _NOTICES = [member.value for member in Notices]
 
 
+class _Folders(List):  # type: ignore[type-arg]  # its values are looked at where they are used
+    """A list of texts by the command line, by a config file whatever it says: that costs a notice, not the start."""
+
+    def validate(self, _obj: Any, value: Any) -> Any:
+        """Overrides List.validate, to take any value."""
+        return value
+
+
 class PerdureKernel(IPythonKernel):
     """A Python kernel whose definitions last."""
 
@@ -36,7 +44,7 @@ class PerdureKernel(IPythonKernel):
 
     layer = Unicode("", help="The folder of the layer; PERDURE_LAYER wins over it.").tag(config=True)
     mode = Unicode("", help="off, readonly or on; PERDURE_MODE wins over it.").tag(config=True)
-    cells: Any = List(
+    cells: Any = _Folders(
         Unicode(),
         help="Folders of definitions loaded before the layer, as `path` or `path@commit`; PERDURE_CELLS wins.",
     ).tag(config=True)

@@ -101,8 +101,10 @@ def segment(lines: list[str], node: ast.stmt) -> str:
 
 
 def told_by(body: list[ast.stmt]) -> tuple[str, ...]:
-    """The names that the last statement which gives any tells."""
-    return next((names for node in reversed(body) if (names := names_of(node))), ())
+    """The names that the last statement which gives any tells, and those of the functions and classes beside it."""
+    names = next((names for node in reversed(body) if (names := names_of(node))), ())
+    beside = (node for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef))
+    return tuple(dict.fromkeys([*names, *itertools.chain(*map(names_of, beside))]))
 
 
 def names_of(node: ast.stmt) -> tuple[str, ...]:
@@ -299,11 +301,11 @@ def load_order(files: Mapping[str, Facts]) -> list[str]:
     rules: tuple[dict[str, set[str]], ...] = ({}, {}, {})
     for path, facts in files.items():
         read = reads[path].load | {*run_by(reads[path].calls, set())}
-        added = [name for name in givers if re.search("[.@]", name) and re.split("[.@]", name)[0] in read]
+        own = {re.split("[.@]", name)[0] for name in facts.names if re.search("[.@]", name)}
+        added = [name for name in givers if re.search("[.@]", name) and re.split("[.@]", name)[0] in read - own]
         rules[2][path] = first[path] | paths(reads[path].load, path)
         rules[1][path] = rules[2][path] | paths(read, path)
-        if not any(re.search("[.@]", name) for name in facts.names):
-            rules[1][path] |= paths(added, path)
+        rules[1][path] |= paths(added, path)
         rules[0][path] = rules[1][path] | paths(reads[path].hints, path)
     order: list[str] = []
     for after in rules:

@@ -7,6 +7,7 @@ the failure says what was seen until then.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -186,6 +187,9 @@ class KernelDied(AssertionError):
     """The kernel's process ended while it was waited for."""
 
 
+_numbers = itertools.count(1)
+
+
 class Kernel:
     """One kernel at a time on one home; after `kill`, `start` starts the next."""
 
@@ -195,6 +199,7 @@ class Kernel:
         self.hello: list[str] = []  # the notices of the first cell: what the kernel tells of its start
         self._command = [sys.executable, "-Xfrozen_modules=off", *program]
         self._environ = environ
+        self._number = next(_numbers)
         self._starts = 0
         self._process: subprocess.Popen[bytes] | None = None
         self._client: BlockingKernelClient | None = None
@@ -398,7 +403,7 @@ class Kernel:
 
     @property
     def _log_file(self) -> Path:
-        return self.home.root / f"kernel-{id(self):x}-{self._starts}.log"
+        return self.home.root / f"kernel-{self._number}-{self._starts}.log"
 
     def _wait_for_ports(self, file: Path) -> None:
         """Wait for the connection file, which the kernel writes itself.

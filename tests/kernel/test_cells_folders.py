@@ -392,3 +392,13 @@ def test_folders_are_loaded_though_the_layer_cannot_be(home: Home, new_kernel: S
     assert len(kernel.hello) == 1
     assert kernel.run("area(1)").value == "3"
     assert kernel.run("%cells").stdout.splitlines()[-1].endswith("; 1 cells folder")
+
+
+def test_a_config_that_names_no_folders_costs_a_notice(home: Home, new_kernel: StartKernel) -> None:
+    one = folder(home, "one", {"values/o/ONE.py": "ONE = 1\n"})
+    config = home.ipython / "profile_default" / "ipython_kernel_config.py"
+    config.parent.mkdir(parents=True)
+    config.write_text(f"from pathlib import Path\nc.PerdureKernel.cells = [Path({str(one)!r}), 5]\n")
+    kernel = new_kernel().start()
+    assert kernel.hello == ["[layer: cells folder 5 is no path; c.PerdureKernel.cells is a list of texts]"]
+    assert kernel.run("ONE").value == "1"

@@ -153,3 +153,25 @@ def test_two_kernels_keep_into_one_layer(home: Home) -> None:
     finally:
         for kernel in kernels:
             kernel.kill()
+
+
+def test_what_a_hand_changed_is_in_git_before_it_is_replaced(kernel: Kernel) -> None:
+    home = kernel.home
+    kernel.run("class A:\n    x = 1\ndef helper(): return 1\ndef gone(): return 1")
+    for path in ("classes/a/A.py", "functions/g/gone.py"):
+        file = home.layer / path
+        file.write_text(file.read_text().replace("1", "'by hand'"))
+    answer = kernel.run("class A:\n    x = 3")
+    assert answer.notices == ["[layer: kept A]", "[layer: the layer had another A, which is not of this kernel]"]
+    kernel.run("del gone")
+    (home.layer / "functions/h/helper.py").write_text("def helper(): return 'by hand'\n")
+    kernel.restart()
+    kernel.run("def helper(): return 4")
+    assert [commit.subject for commit in home.log() if commit.subject.startswith("adopt")] == [
+        "adopt helper",
+        "adopt gone",
+        "adopt A",
+    ]
+    for path in ("classes/a/A.py", "functions/g/gone.py", "functions/h/helper.py"):
+        assert "by hand" in home.git("log", "-p", "--format=", "--", path)
+    assert home.status() == ""

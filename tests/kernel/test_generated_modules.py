@@ -19,15 +19,18 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 
 from perdure.layer.generated import generated_files
 from perdure.layer.outcome import NotKept
 from tests.layer.cells import Cells
 
 from .driver import Kernel
-from .modules import Module, modules
+from .modules import FORMS, Module, modules
 
-_MODULES = 200
+_EACH = 3  # modules with each form
+_SETTINGS = settings(derandomize=True, database=None, deadline=None, suppress_health_check=[*HealthCheck])
+_LAZY = "from __future__ import annotations"  # in force for all later cells
 _PLAIN = getattr(sys, "_base_executable", sys.executable)  # not that of the environment the tests run in
 _NAME = re.compile(r"_?[mM]\d+_")
 
@@ -95,11 +98,14 @@ def _differing(here: Mapping[str, object], there: Mapping[str, object]) -> dict[
 
 def _say_what_they_should(module: Module, texts: Mapping[str, str | None], samples: Mapping[str, str]) -> None:
     """What is kept of `module`, whose names have these `texts`, is what is to be, and works."""
-    assert not [name for name in module.kept if texts[name] is None]
-    assert not [name for name in module.gone if texts[name] is not None]
+    lost = [name for name in module.kept if texts[name] is None]
+    assert not lost, f"of\n{module}"
+    left = [name for name in module.gone if texts[name] is not None]
+    assert not left, f"of\n{module}"
     for name, part in module.texts:
         assert part in (texts[name] or ""), name
-    assert not [said for said in samples.values() if "was raised: " in said]
+    raised = [said for said in samples.values() if "was raised: " in said]
+    assert not raised, f"by\n{module}"
 
 
 # One at a time, without a kernel.
@@ -163,16 +169,18 @@ def _imported(layer: Path) -> Any:
 
 
 @pytest.mark.filterwarnings("ignore")  # what the cells say of themselves
-@settings(max_examples=150, deadline=None, suppress_health_check=[*HealthCheck])
-@given(modules())
-def test_a_module_is_kept(module: Module) -> None:
+@settings(_SETTINGS, max_examples=150)
+@given(modules(), st.booleans())
+def test_a_module_is_kept(module: Module, lazy: bool) -> None:
     cells = Cells()
+    if lazy:
+        cells.run(_LAZY)
     _run(cells, module)
     _is_well(cells, module)
 
 
 @pytest.mark.filterwarnings("ignore")
-@settings(max_examples=50, deadline=None, suppress_health_check=[*HealthCheck])
+@settings(_SETTINGS, max_examples=50)
 @given(modules())
 def test_a_module_that_is_run_again_after_a_restart_is_kept(module: Module) -> None:
     first = Cells()
@@ -185,25 +193,22 @@ def test_a_module_that_is_run_again_after_a_restart_is_kept(module: Module) -> N
 # All of them in one kernel.
 
 
-def _drawn(count: int) -> list[Module]:
-    """So many modules, the same in every run, each with names of its own."""
+def _drawn() -> list[Module]:
+    """Some modules with each form, the same in every run, each with names of its own."""
+    found = dict.fromkeys(module for form in FORMS for module in _drawn_with(form))
+    return [module.numbered(number) for number, module in enumerate(found)]
+
+
+def _drawn_with(form: str) -> list[Module]:
     found: dict[Module, None] = {}
 
-    @settings(
-        max_examples=count * 2,
-        derandomize=True,
-        database=None,
-        deadline=None,
-        phases=[Phase.generate],
-        suppress_health_check=[*HealthCheck],
-    )
-    @given(modules())
+    @settings(_SETTINGS, max_examples=_EACH * 3, phases=[Phase.generate])
+    @given(modules(form))
     def collect(module: Module) -> None:
         found[module] = None
 
     collect()
-    assert len(found) >= count
-    return [module.numbered(number) for number, module in enumerate([*found][:count])]
+    return [*found][-_EACH:]  # the first ones are plain
 
 
 def _asked(kernel: Kernel, names: list[str], samples: list[str]) -> dict[str, dict[str, Any]]:
@@ -230,13 +235,27 @@ print(json.dumps(said))
     return said
 
 
+def _kept(said: Mapping[str, Mapping[str, str | None]]) -> set[str]:
+    """The top-level names that have a definition."""
+    return _own_names(name for name in said["live"] if said["texts"].get(name) is not None)
+
+
+def _which(differing: Iterable[str], drawn: list[Module]) -> str:
+    """The modules whose names occur in `differing`."""
+    numbers = sorted({int(found) for text in differing for found in re.findall(r"[mM](\d+)_", text)})
+    return "\n\n".join(["of", *(str(drawn[number]) for number in numbers)])
+
+
 def test_hundreds_of_modules_in_one_kernel(kernel: Kernel) -> None:
-    drawn = _drawn(_MODULES)
-    for module in drawn:
+    drawn = _drawn()
+    assert len(drawn) >= 200
+    for number, module in enumerate(drawn):
+        if number == len(drawn) * 3 // 4:
+            kernel.run(_LAZY)
         for cell in module.cells:
             answer = kernel.run(cell)
-            assert answer.status == "ok", f"{answer.error}\n{module}"
-            assert answer.perdure["not_kept"] == [], module
+            assert answer.status == "ok", f"{answer.error} in\n{module}"
+            assert answer.perdure["not_kept"] == [], f"in\n{module}"
     names = [name for module in drawn for name in (*module.kept, *module.gone)]
     samples = [sample for module in drawn for sample in module.samples]
     before = _asked(kernel, names, samples)
@@ -249,16 +268,18 @@ def test_hundreds_of_modules_in_one_kernel(kernel: Kernel) -> None:
     kernel.restart()
     assert kernel.hello == []
     after = _asked(kernel, names, samples)
-    for kind in ("signatures", "texts", "samples"):
-        before_of, after_of = (
-            {n: said[kind].get(n) for n in (samples if kind == "samples" else names)} for said in (before, after)
-        )
-        assert not _differing(before_of, after_of)
-    kept = {name for name, text in before["texts"].items() if text is not None and _NAME.match(name)}
-    assert {name for name, text in after["texts"].items() if text is not None and _NAME.match(name)} == kept
+    for kind, of in (("signatures", names), ("texts", names), ("samples", samples)):
+        here, there = ({each: said[kind].get(each) for each in of} for said in (before, after))
+        differing = _differing(here, there)
+        assert not differing, _which(differing, drawn)
+    assert _kept(before) == _kept(after)
+    # Besides there are imports; no plain variable came in.
+    imported = {name for module in drawn for name in re.findall(r"\bas (\w+)", str(module))}
+    assert _own_names(after["live"]) - _kept(after) <= imported
     assert home.status() == ""
 
     plain = _plain(home.layer, samples)
     assert plain["skipped"] == {}
     assert _own_names(plain["names"]) == _own_names(after["live"])
-    assert not _differing(before["samples"], plain["samples"])
+    differing = _differing(before["samples"], plain["samples"])
+    assert not differing, _which(differing, drawn)

@@ -47,7 +47,7 @@ def definition(name: str, *more: str) -> Definition:
             ["[layer: N not kept; it calls load(); %keep N keeps it]"],
         ),
         (
-            [NotKept("API_KEY", "looks like a secret", forceable=True)],
+            [NotKept("API_KEY", "looks like a secret", forceable=True, is_secret=True)],
             ["[layer: API_KEY looks like a secret; not kept; %keep API_KEY commits it to git all the same]"],
             ["[layer: API_KEY looks like a secret; not kept; %keep API_KEY commits it to git all the same]"],
         ),

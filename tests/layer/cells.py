@@ -130,6 +130,13 @@ class Cells:
         outcomes, self.warnings = run.flush(Context("s-test", self._count))
         return outcomes
 
+    def forget(self, name: str) -> list[Outcome]:
+        """`%forget name`."""
+        run = self.layer.run()
+        run.forget(name)
+        outcomes, self.warnings = run.flush(Context("s-test", self._count))
+        return outcomes
+
     def kept(self, name: str) -> Definition:
         """The kept definition that gives `name`."""
         return next(entry.definition for entry in self.layer.definitions if name in entry.definition.gives)

@@ -71,6 +71,37 @@ KEPT: dict[str, tuple[list[str], list[str]]] = {
             "forget A.m: nothing can be put on A now",
         ],
     ),
+    "another name for a method, and a new method": (
+        ["class V:\n def mul(self): return 1", "V.rmul = V.mul", "V.mul = lambda self: 2", "V.mul = lambda self: 3"],
+        [
+            "keep V",
+            "keep V.rmul",
+            "keep V.mul",
+            "keep V.mul; V.rmul was made with the earlier V.mul; after a restart it is made with another",
+        ],
+    ),
+    "two lambdas": (["f, g = lambda x: x, lambda x: -x", "h, i = lambda x: x, 3"], ["keep f, g"]),
+    "method registered by a call": (
+        [
+            "from functools import singledispatchmethod",
+            "class F:\n @singledispatchmethod\n def m(self, x): return 0",
+            "F.m.register(float)(lambda self, x: 1)",
+        ],
+        ["keep F", "keep F"],
+    ),
+    "set that is unpacked": (
+        ["ONE, *REST = frozenset('abc')", "A1, B1 = {1, 2}"],
+        ["not ONE, REST: it puts a set in an order, which is another after a restart", "keep A1, B1"],
+    ),
+    "list that was changed, as a default": (
+        ["NAMES = ['x']", "NAMES.append('y')", "def f(n=NAMES): pass", "def g(): return NAMES"],
+        [
+            "keep NAMES",
+            "not NAMES: it was changed in place; the layer has it as it was set",
+            "not f: it needs NAMES to load",
+            "keep g",
+        ],
+    ),
     "name of its own other name": (["def f(): pass", "g = f", "f = g"], ["keep f", "keep g"]),
     "circle": (
         ["def f(): pass", "g = f", "def f(x=g): pass"],
@@ -308,6 +339,53 @@ BACK = {
         "f()",
         3,
     ),
+    "another name for a method": (
+        ["class V:\n def mul(self): return 1", "V.rmul = V.mul", "V.mul = lambda self: 2"],
+        "(V().rmul(), V().mul())",
+        (1, 2),
+    ),
+    "registrations that overlap": (
+        [
+            "from functools import singledispatch\n@singledispatch\ndef area(s): return 0",
+            "@area.register\ndef _(s: int | float): return 1",
+            "@area.register\ndef _(s: int): return 2",
+        ],
+        "(area(3), area(1.5))",
+        (2, 1),
+    ),
+    "registrations that overlap, the one for several first": (
+        [
+            "from functools import singledispatch\n@singledispatch\ndef area(s): return 0",
+            "@area.register\ndef _(s: float | bool): return 1",
+            "@area.register\ndef _(s: bool): return 2",
+        ],
+        "(area(True), area(1.5))",
+        (2, 1),
+    ),
+    "registrations that overlap, the other way round": (
+        [
+            "from functools import singledispatch\n@singledispatch\ndef area(s): return 0",
+            "@area.register\ndef _(s: int): return 2",
+            "@area.register\ndef _(s: int | float): return 1",
+        ],
+        "(area(3), area(1.5))",
+        (1, 1),
+    ),
+    "classes of two branches that differ in a computed value": (
+        ["if True:\n class A:\n  pace = 60 * 60\nelse:\n class A:\n  pace = 24 * 60"],
+        "A.pace",
+        3600,
+    ),
+    "classes of two branches that differ in a docstring": (
+        ["if True:\n class A:\n  'one'\nelse:\n class A:\n  'two'"],
+        "A.__doc__",
+        "one",
+    ),
+    "classes of two branches that differ in a value": (
+        ["if True:\n class A:\n  pace = 1\nelse:\n class A:\n  pace = 'slow'"],
+        "A.pace",
+        1,
+    ),
     "stage on a lambda, and what is made with it": (
         [
             "from functools import partial, lru_cache",
@@ -418,3 +496,34 @@ def test_a_key_with_the_marks_of_the_first_line_in_it_comes_back() -> None:
     again = kernel.restarted()
     assert again.layer.report.skipped == ()
     assert again.namespace["size"]([1, 2]) == 2
+
+
+def test_a_circle_through_what_left_is_told() -> None:
+    kernel = Cells()
+    kernel.run("def w(g): return lambda: g\ndef f(): pass\ng = f\ndel f")
+    assert said(kernel.run("f = w(g)")) == ["not f: it needs g to load, which itself needs f"]
+
+
+def test_a_secret_that_a_definition_needs_is_not_kept_with_it_even_if_asked() -> None:
+    kernel = Cells()
+    kernel.run("password = 'hunter22'\ndef d(p=password): return p")
+    assert said(kernel.keep("d")) == ["not d: it needs password to load"]
+    assert not any("hunter22" in text for text in kernel.files.values())
+
+
+def test_a_secret_that_came_later_is_told_before_it_is_kept() -> None:
+    kernel = Cells()
+    kernel.run("DEPTHS = {'a': 1}\nDEPTHS['b'] = 'ghp_abcdefghijklmnopqrstuvwxyz0123456789'")
+    assert said(kernel.keep("DEPTHS")) == [
+        "not DEPTHS: holds what looks like a secret (a token); the layer still has the earlier one"
+    ]
+    assert said(kernel.keep("DEPTHS")) == ["keep DEPTHS"]
+
+
+@pytest.mark.parametrize(
+    "text", ["__builtins__: Final = {}", "def get_ipython(): return None", "__name__: Final = 'x'"]
+)
+def test_a_name_of_the_kernels_own_is_not_kept(text: str) -> None:
+    kernel = Cells()
+    kernel.run(f"from typing import Final\n{text}")
+    assert kernel.files == {}

@@ -491,3 +491,40 @@ def test_a_folder_that_would_put_a_method_on_what_is_here(folders: Folders) -> N
     assert kernel.layer.shipped.would_replace(opened) is None
     kernel.run("def show(x): ...")
     assert kernel.layer.shipped.would_replace(opened) == "show"
+
+
+# What was found by trying to break it.
+
+
+def test_an_own_definition_that_was_there_first_is_no_override() -> None:
+    kernel = Cells()
+    kernel.run("def area(r):\n    return r")
+    named = kernel.restarted(folders={"/team": TEAM})
+    assert said(named.run("def area(r):\n    return r + 1")) == ["keep area"]
+    assert named.kept("area").overrides == ""
+    assert named.restarted(folders={}).namespace["area"](1) == 2
+
+
+def test_an_override_that_was_skipped_is_forgotten_and_the_shipped_one_stays() -> None:
+    kernel = cells(team=TEAM)
+    kernel.run("def area(r):\n    return 4 * r")
+    changed = kernel.restarted(folders={"/team": TEAM | {"functions/a/area.py": "def area(r):\n    return 5 * r\n"}})
+    assert skips(changed) == ["functions/a/area.py: the text of area that it overrides changed in /team"]
+    changed.forget("area")
+    assert changed.files == {}
+    assert changed.namespace["area"](1) == 5
+
+
+def test_an_import_over_a_shipped_name_is_told() -> None:
+    kernel = cells(team=TEAM)
+    assert said(kernel.run("from math import floor as area")) == ["area returns from /team"]
+
+
+def test_another_name_for_a_shipped_function_is_told_of_the_new_one() -> None:
+    kernel = cells(team=TEAM)
+    kernel.run("alias = area")
+    (outcome,) = said(kernel.run("def area(r):\n    return 4 * r"))
+    assert outcome == (
+        "keep area; alias still is the earlier area; after a restart it is the new one; area replaces that of /team"
+    )
+    assert said(kernel.run("area = 3"))[0] == "forget area: it is a plain variable now"

@@ -116,6 +116,23 @@ ROWS: dict[str, tuple[list[str], list[str]]] = {
         ["base = object", "field = 1", "class A(base):\n x = field"],
         ["keep base", "keep A with field"],
     ),
+    "default whose own inputs are others now": (
+        [
+            "a = 2",
+            "b = a * 3",
+            "a = 2",
+            "c = a * 4",
+            "def f(x=b): pass",
+            "a = 5",
+            "def g(x=b): pass",
+            "def h(x=c): pass",
+        ],
+        ["keep f with a, b", "keep g", "not h: it needs c to load"],
+    ),
+    "default whose input is an import now": (
+        ["n = 2", "m = n * 3", "import json as n", "def f(x=m): pass"],
+        ["not f: it needs m to load"],
+    ),
     "lambda for a default": (["key = lambda x: -x", "def f(k=key): pass"], ["keep key", "keep f"]),
     "variable that cannot be kept": (
         ["app = iter('ab')", "@app.__class__\ndef home(): pass", "def about(x=app): pass"],
@@ -260,6 +277,24 @@ ROWS: dict[str, tuple[list[str], list[str]]] = {
     "a branch that did not run, after a wrapper": (
         ["def d(g): return lambda: g\ndef f(): pass", "f = d(f)", "if False: f = 1"],
         ["keep d", "keep f", "keep f"],
+    ),
+    "kept list that a method changed": (
+        [
+            "ROWS = [1]",
+            "ROWS.index(1)",
+            "ROWS.append(2)",
+            "ROWS.append(3)",
+            "def f(): ROWS.append(4)",
+            "ROWS = [5]",
+            "ROWS.pop()",
+        ],
+        [
+            "keep ROWS",
+            "not ROWS: it was changed in place; the layer has it as it was set",
+            "keep f",
+            "keep ROWS",
+            "not ROWS: it was changed in place; the layer has it as it was set",
+        ],
     ),
     "pulled variable set by a loop": (["bs = 64", "def f(n=bs): pass", "for bs in [1]: pass"], ["keep f with bs"]),
     # imports over what is kept

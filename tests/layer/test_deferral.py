@@ -329,7 +329,7 @@ def test_cells_folders_and_the_layer_over_them(packages: Packages) -> None:
     }
     layer = {
         "functions/b/both.py": "import other\n\n\ndef both():\n    return 'layer'\n",
-        "methods/c/C.m.py": "import other\n\n\ndef _m(self):\n    return other.UNIT\n\n\nC.m = _m\n",
+        "methods/c/C.m.py": "import other\n\n\nC.m = lambda self: other.UNIT\n",
     }
     cells = booted(layer, {"/team": folder})
     assert waiting(cells) == {"area", "both", "C.m"}

@@ -195,7 +195,7 @@ def test_any_bytes_are_a_definition_or_unreadable(data: bytes) -> None:
         ),
         (
             "def g(): pass\n\n\ndef f(): return g\n",
-            Definition(Key("f"), Kind.FUNCTION, "def g(): pass\n\n\ndef f(): return g"),
+            Definition(Key("f"), Kind.FUNCTION, "def g(): pass\n\n\ndef f(): return g", names=("f", "g")),
         ),
         ("def f(): pass\nprint('hand')\n", Definition(Key("f"), Kind.FUNCTION, "def f(): pass\nprint('hand')")),
         (

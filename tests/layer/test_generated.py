@@ -121,7 +121,7 @@ def test_a_failing_file_is_left_out_alone(tmp_path: Path) -> None:
     bad = {
         "functions/b/bytes.py": "",
         "functions/c/conflict.py": "<<<<<<< HEAD\ndef conflict(): ...\n",
-        "functions/e/ends.py": "import sys\n\nsys.exit(3)\n",
+        "functions/e/ends.py": "import sys\n\nENDS = sys.exit(3)\n",
         "functions/l/lacks.py": "@nowhere\ndef lacks(): ...\n",
         "functions/m/missing.py": "import nowhere_to_be_found\n\n\ndef missing(): ...\n",
         "functions/n/null.py": "def null(): ...\0",
@@ -198,7 +198,7 @@ def test_what_any_notebook_has_is_not_gone(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_is_the_users(tmp_path: Path) -> None:
-    layer = Layer(tmp_path, {"values/a/A.py": "raise KeyboardInterrupt"})
+    layer = Layer(tmp_path, {"values/a/A.py": "A = 1\nraise KeyboardInterrupt"})
     with pytest.raises(KeyboardInterrupt):
         imported(layer)
 

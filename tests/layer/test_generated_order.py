@@ -322,3 +322,18 @@ def test_what_is_put_on_something_is_what_others_load_with_through_calls(tmp_pat
     }
     module = imported(Layer(tmp_path, files))
     assert (module.b(), module.c(), module.skipped) == (2, 2, {})
+
+
+def test_a_function_may_be_called_as_a_module_is_by_symtable(tmp_path: Path) -> None:
+    module = imported(Layer(tmp_path, {"functions/t/top.py": "def top(n, k=1):\n    m = n + k\n    return m\n"}))
+    assert (module.top(1), module.skipped) == (2, {})
+
+
+def test_what_a_hand_wrote_beside_a_definition_stays_for_it(tmp_path: Path) -> None:
+    files = {
+        "functions/f/f.py": "_step = 3\n\n\ndef f(n):\n    return n + _step\n",
+        "functions/g/g.py": "RATE = 1\n\n\ndef g():\n    return RATE\n",
+        "values/r/RATE.py": "RATE = 5",
+    }
+    both = Both(tmp_path, files)
+    assert both.value("f(1), g(), RATE") == (4, 5, 5)

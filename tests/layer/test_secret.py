@@ -228,3 +228,25 @@ def test_a_long_text_takes_no_longer_than_its_length() -> None:
     began = time.perf_counter()
     suspect(text, ast.parse(text))
     assert time.perf_counter() - began < 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'x = f("ghp_abcdefghij" "klmnopqrstuvwxyz0123456789")',
+        'x = "ghp_abcdefghij" + "klmnopqrstuvwxyz" + "0123456789"',
+        r'x = "\x67hp_abcdefghijklmnopqrstuvwxyz0123456789"',
+    ],
+)
+def test_a_token_written_in_parts_or_with_escapes(text: str) -> None:
+    assert suspect(text, ast.parse(text)) == "a token"
+
+
+def test_a_long_sum_of_texts_is_no_token() -> None:
+    text = "x = " + " + ".join(f"'sk- {n}'" for n in range(200))
+    assert suspect(text, ast.parse(text)) is None
+
+
+def test_prose_that_says_one() -> None:
+    assert says_secret("the password is hunter22")
+    assert not says_secret("the password is checked elsewhere")
