@@ -40,8 +40,10 @@ class CellsFolders:
         environ: Mapping[str, str],
         configured: object,
         safe: SafeBoot | None = None,
+        *,
+        defer: bool = False,
     ) -> None:
-        self.shipped = Shipped(namespace, modules, safe)
+        self.shipped = Shipped(namespace, modules, safe, defer=defer)
         self.refused: list[Refused] = []
         texts, odd = _texts_of(configured)
         self.refused += [Refused(Path(repr(o)), "is no path; c.PerdureKernel.cells is a list of texts") for o in odd]
@@ -113,7 +115,7 @@ class CellsFolders:
             return f"{self._named(opened.path).capitalize()} {opened.path} {opened.why}.", None
         self.refused.remove(refused)
         loaded = self.shipped.load(opened, PERSONAL if opened.path == self.personal else None)
-        count = len(loaded.report.loaded)
+        count = len(loaded.report.live)
         what = self._named(opened.path).capitalize()
         told = [f"{what} {opened.path}: {count} definition{'s'[: count != 1]} loaded.", *self._skips(loaded)]
         if printed := loaded.report.output.rstrip():
@@ -125,7 +127,7 @@ class CellsFolders:
         loaded = sum(folder.path != self.personal for folder in self.shipped.folders)
         left = sum(refused.path != self.personal for refused in self.refused)
         below = [
-            f"over {len(folder.report.loaded)} of the personal layer"
+            f"over {len(folder.report.live)} of the personal layer"
             for folder in self.shipped.folders
             if folder.path == self.personal
         ]
@@ -164,13 +166,14 @@ class CellsFolders:
 
     def _listed(self, loaded: LoadedFolder, kept: set[str]) -> list[str]:
         path, pin, report = loaded.path, loaded.pin, loaded.report
-        count = len(report.loaded)
+        live = [definition for definition, _ in report.live]
+        count = len(live)
         head = f"{self._named(path)} {path}" + (f" at commit {pin[:_SHOWN]}" if pin else "")
         lines = [f"{head}: {count} definition{'s'[: count != 1]}"]
-        definitions = sorted((item.definition for item in report.loaded), key=lambda definition: definition.key)
+        definitions = sorted(live, key=lambda definition: definition.key)
         by_kind = ((kind, [name for made in definitions if made.kind is kind for name in made.gives]) for kind in Kind)
         lines += [f"  {kind.folder}: {', '.join(names)}" for kind, names in by_kind if names]
-        if not report.loaded:
+        if not live:
             lines.append("  no definitions")
         wins = {name: self.shipped.given[name].folder for made in definitions for name in made.gives}
         if replaced := [name for name, folder in wins.items() if name in kept and folder == path]:

@@ -100,6 +100,11 @@ def refresh(workspace: Workspace, rest: str) -> Shown:
         return Shown(f"Not refreshed: {error}")
 
 
+def load(workspace: Workspace, _rest: str) -> Shown:
+    """`%layer load`."""
+    return Shown(workspace.waking.load_all())
+
+
 def trust(workspace: Workspace, rest: str) -> Shown:
     """`%layer trust [PATH]`."""
     try:

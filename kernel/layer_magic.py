@@ -56,6 +56,7 @@ _ALL = (
     Subcommand("path", "the folder", "layer_views"),
     Subcommand("init [.]", "make a project layer in the working folder; . below another one too", "layer_changes"),
     Subcommand("refresh [NAME…]", "load what others changed, or of it NAME alone", "layer_changes", names=_ANY),
+    Subcommand("load", "load what waits until a cell names it", "layer_changes"),
     Subcommand("trust [PATH]", "accept and load what is not trusted yet", "layer_changes"),
 )
 SUBCOMMANDS = {each.word: each for each in _ALL}

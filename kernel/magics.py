@@ -44,6 +44,7 @@ def cells(workspace: Workspace) -> str:
         lines.append("  no definitions yet")
     if overrides := folders.overrides(layer.definitions):
         lines.append(f"  overrides: {', '.join(overrides)}")
+    lines += workspace.waking.lines()
     lines += [f"  skipped {skipped.path}: {skipped.reason}" for skipped in layer.report.skipped]
     lines += [f"  unresolved: {key} needs {', '.join(names)}" for key, names in layer.unresolved()]
     lines += [f"  not kept: {', '.join(names)}, which {key} needs" for key, names in layer.unkept_needs()]

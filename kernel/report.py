@@ -23,12 +23,13 @@ class Report:
     asked: list[Outcome] = field(default_factory=list)  # those of `outcomes` that `%keep` asked for
     faults: list[str] = field(default_factory=list)  # what went wrong in keeping, as clauses
     told: tuple[str, ...] = ()  # notices that waited for a cell to show them: what happened at boot
+    news: list[str] = field(default_factory=list)  # lines for who is shown all: what was loaded, and took long
     forms: int = 0  # top-level statements of the cell
     failed_form: int | None = None  # counted from 1
 
     def lines(self, notices: Notices) -> list[str]:
         """The notices to show."""
-        if notices is Notices.NONE or not (self.outcomes or self.told or self.faults or self.failed_form):
+        if notices is Notices.NONE or not (self.outcomes or self.told or self.news or self.faults or self.failed_form):
             return []
         everything = notices is Notices.ALL
         lines = [*_successes(self.outcomes if everything else self.asked), *self.told]
@@ -36,6 +37,7 @@ class Report:
         lines += _problems(self.outcomes, repeat=not everything)
         lines += [f"[layer: {fault}]" for fault in dict.fromkeys(self.faults)]
         if everything:
+            lines += self.news
             # What an outcome warns of hangs on what the kernel had before, so a notebook would not show it each time.
             lines += [f"[layer: {said}]" for said in some(self._warnings(), "more warnings like these")]
             if self.failed_form is not None and self.forms > 1:

@@ -47,6 +47,7 @@ from .cell import Cell
 from .cells_folders import CellsFolders
 from .notebook import notebook_name
 from .report import some
+from .waking import Waking
 from .wire import Notices, Request
 
 _log = logging.getLogger(__name__)
@@ -68,6 +69,7 @@ class Workspace:
         mode: str | None = None,
         cells: object = (),
         bounds: Bounds | None = None,
+        defer: bool = True,
     ) -> None:
         """`ambient` is what any kernel has in its namespace; what follows `environ` is what the config says."""
         self._environ = dict(os.environ) if environ is None else environ
@@ -78,8 +80,9 @@ class Workspace:
         self.session = session_id(self._environ)
         self.cell: ContextVar[Cell | None] = ContextVar("perdure_cell", default=None)  # the one this context runs
         self._safe = SafeBoot(lambda: Homes.of_user().cache, bounds or Bounds())
-        self.cells_folders = CellsFolders(namespace, sys.modules, self._environ, cells, self._safe)
+        self.cells_folders = CellsFolders(namespace, sys.modules, self._environ, cells, self._safe, defer=defer)
         self.ran: list[str] = []  # the texts of the cells of this session, as IPython has transformed them
+        self.waking = Waking(self.cells_folders.shipped.deferred, self.cell, self._tell)
         self.layer: Layer | None = None
         self.place: Place | None = None
         self._folders: tuple[Path, ...] = ()  # what notebooks are named from: the project's, the working folder
@@ -103,6 +106,7 @@ class Workspace:
         with around or nullcontext():
             self._guarded(self._load_cells_folders)
             self.boot_layer()
+        self.cells_folders.shipped.deferred.ready()
 
     def open_cell(self, request: Request, code: str, count: int | None) -> Cell:
         """A cell that is about to run; `count` is the number of its In, None where it has none."""
@@ -237,6 +241,9 @@ class Workspace:
         """Where the user's own layer is."""
         homes, user = Homes.of_user(), self._environ.get("USER")
         return personal_place(homes, remembered_name(homes, RealDisk(), lambda: layer_name(_git_name(), user)))
+
+    def _tell(self, line: str) -> None:
+        self._news.append(line)  # of the list that is there then: each cell takes it away
 
     def _open(self) -> None:
         cwd = Path.cwd()

@@ -16,14 +16,16 @@ from typing import Protocol
 
 from .binding import bound_names
 from .boot_watch import Unwatched, Watch
+from .deferred import Deferred
 from .definition import Definition, RelPath
 from .errors import UnreadableFile
 from .fileformat import read_file
 from .given import base_of
 from .imports import ImportRecord, entries_of
 from .install import FromText, Image
+from .loading import Waiting
 from .naming import name_told_by
-from .order import Loadable, load_order
+from .order import Loadable, in_order, waits_of
 from .printed import printed
 from .reasons import RAISED, why_not_found, why_raised, without_what_was_said
 from .scope import Reads
@@ -89,6 +91,13 @@ class BootReport:
     loaded: tuple[Loaded, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     output: str = ""  # what loading printed
+    deferred: tuple[Waiting, ...] = ()  # what is loaded when a cell names it
+
+    @property
+    def live(self) -> tuple[tuple[Definition, RelPath], ...]:
+        """The definitions that the kernel has, loaded or to be loaded, and their files."""
+        loaded = ((item.definition, item.path) for item in self.loaded)
+        return (*loaded, *((item.definition, item.path) for item in self.deferred))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +132,16 @@ class Boot:
         modules: Mapping[str, ModuleType],
         base: Base | None = None,
         watch: Watch | None = None,
+        deferred: Deferred | None = None,
         catching: Callable[[], AbstractContextManager[object]] = printed,
     ) -> None:
-        """Without a `watch` nothing is bounded. `catching` gives what the files print, as a text."""
+        """Without a `watch` nothing is bounded. `deferred` takes what is to be loaded later, if it is active.
+
+        `catching` gives what the files print, as a text.
+        """
+        self._deferred = deferred if deferred is not None and deferred.active else None
+        self._packages: dict[RelPath, tuple[str, ...]] = {}  # what each file waits for, of those that wait
+        self._needs: Mapping[RelPath, frozenset[str]] = {}  # the definitions that each of them needs to load
         self._root = root
         self._watch: Watch = Unwatched() if watch is None else watch
         self._base = base
@@ -144,11 +160,13 @@ class Boot:
         self._skip_those_whose_base_changed()
         self._skip_those_that_are_dangerous()
         self._skip_those_that_call_what_is_gone()
+        order = self._order()
         with self._catching() as output:
-            self._load()
+            self._load([path for path in order if path not in self._packages])
+        deferred = self._hold(order)
         loaded = tuple(self._with_unresolved(item) for item in self._loaded.values())
         skipped = tuple(self._as_skipped(path, reason) for path, reason in sorted(self._skipped.items()))
-        return BootReport(loaded, skipped, str(output))
+        return BootReport(loaded, skipped, str(output), deferred)
 
     def _read(self, files: Mapping[RelPath, bytes]) -> Iterable[tuple[RelPath, _File]]:
         for path, data in sorted(files.items()):
@@ -189,7 +207,7 @@ class Boot:
 
         Only the file itself: its callers load, and meet a NameError where they call it.
         """
-        there = {*MODULE_NAMES, *dir(builtins), *self._image.namespace}
+        there = {*MODULE_NAMES, *dir(builtins), *self._image.namespace, *self._image.live}
         for path in self._skipped:  # its names are gone for another reason, which is told
             there.update(self._names(path))
         for file in self._files.values():
@@ -205,12 +223,50 @@ class Boot:
             if path not in self._skipped and (why := self._watch.refuses(path)):
                 self._skip(path, why)
 
-    def _load(self) -> None:
-        order = load_order(
+    def _order(self) -> list[RelPath]:
+        """The files in load order, those that wait among them; it is found out which these are."""
+        files = [
             Loadable(path, file.definition.gives, file.reads, file.node, file.definition.after)
             for path, file in self._files.items()
             if path not in self._skipped
+        ]
+        waits = waits_of(files, self._deferred.nodes if self._deferred is not None else None)
+        if self._deferred is not None:
+            bodies = {file.path: (self._files[file.path].tree.body, self._files[file.path].text) for file in files}
+            decided = self._deferred.decide(files, waits, bodies)
+            self._packages, self._needs = dict(decided.packages), decided.needs
+            for path, reason in decided.missing.items():
+                self._skip(path, reason)
+            for path in self._packages:
+                self._image.defer(self._files[path].definition)
+        return [path for path in in_order(waits) if path not in self._skipped]
+
+    def _hold(self, order: Iterable[RelPath]) -> tuple[Waiting, ...]:
+        """Hand over what waits."""
+        if self._deferred is None:
+            return ()
+        waiting = [(self._files[path], self._packages[path]) for path in order if path in self._packages]
+        held = tuple(
+            Waiting(
+                file.definition, file.path, self._root, file.text, packages, self._needs.get(file.path, frozenset())
+            )
+            for file, packages in waiting
         )
+        self._deferred.hold(held, [item.definition for item in self._loaded.values()])
+        return held
+
+    def _has_to_wait(self, path: RelPath, error: Exception) -> bool:
+        """Whether the file needs one that waits, which its text did not tell; then it waits too."""
+        name = error.name if isinstance(error, NameError) and error.name else ""
+        giver = self._givers.get(name)
+        packages = self._packages.get(giver) if giver is not None else None
+        if packages is None and self._deferred is not None:
+            packages = self._deferred.packages_of(name)  # in a folder loaded before
+        if packages is not None:
+            self._packages[path] = packages
+        return packages is not None
+
+    def _load(self, order: list[RelPath]) -> None:
         order.sort(key=self._watch.comes_last)
         waiting: dict[RelPath, _Failure | None] = dict.fromkeys(order)
         while waiting:
@@ -218,7 +274,7 @@ class Boot:
             for path, failure in waiting.items():
                 if failure is not None and not self._is_worth_another_try(failure):
                     left[path] = failure
-                elif (error := self._try(self._files[path])) is not None:
+                elif (error := self._try(self._files[path])) is not None and not self._has_to_wait(path, error):
                     left[path] = _Failure(error, len(self._loaded))
             if len(left) == len(waiting) and not self._try_lazily(left):
                 self._skipped.update(dict.fromkeys(left, ""))  # all of them, before it is said why
@@ -241,7 +297,7 @@ class Boot:
         return False
 
     def _is_done(self, path: RelPath) -> bool:
-        return path in self._loaded or path in self._skipped
+        return path in self._loaded or path in self._skipped or path in self._packages
 
     def _try(self, file: _File, lazy: str | None = None) -> Exception | None:
         """Load one file, or skip it; gives back the exception where another file may yet bring what was missing."""
@@ -276,7 +332,8 @@ class Boot:
 
     def _may_come(self, name: str | None) -> bool:
         """Whether a file not loaded yet gives `name`."""
-        return name in self._givers and not self._is_done(self._givers[name])
+        giver = self._givers.get(name or "")
+        return giver is not None and (giver in self._packages or not self._is_done(giver))
 
     def _why_failed(self, path: RelPath, error: Exception) -> str:
         name, reads = error.name if isinstance(error, NameError) else None, self._files[path].reads
@@ -288,7 +345,9 @@ class Boot:
 
     def _with_unresolved(self, item: Loaded) -> Loaded:
         there: Collection[str] = self._image.namespace
-        missing = tuple(name for name in item.definition.needs if name not in there and not hasattr(builtins, name))
+        waiting: Collection[str] = self._deferred.names if self._deferred is not None else ()
+        needs = (name for name in item.definition.needs if name not in there and name not in waiting)
+        missing = tuple(name for name in needs if not hasattr(builtins, name))
         return Loaded(item.definition, item.path, missing, item.lazy)
 
     def _names(self, path: RelPath) -> tuple[str, ...]:

@@ -6,6 +6,7 @@
     ├── StoreBusy          git holds the lock and did not let go
     ├── UnreadableFile     a definition file that cannot be read as one
     ├── UnknownCommit      a name that no commit of the layer's history has, or more than one (a LookupError too)
+    ├── NotLoaded          a cell names a deferred definition whose file cannot be loaded
     └── UnknownDefinition  a name that no definition of the layer has (a LookupError too)
 
 What the keep rule decides against is not a fault: it is a value (`outcome.NotKept`).
@@ -67,6 +68,20 @@ class UnknownCommit(LayerError, LookupError):
     def __init__(self, name: str, why: str) -> None:
         super().__init__(f"{name} {why}")
         self.name = name
+        self.why = why
+
+
+class NotLoaded(LayerError):
+    """The deferred definition of `names` cannot be loaded from `path`; `why` is a clause."""
+
+    def __init__(self, names: tuple[str, ...], path: Path, why: str) -> None:
+        named = ", ".join(names)
+        super().__init__(
+            f"{named} cannot be loaded, so this cell did not run; {path}: {why}; "
+            f"mend that and run the cell again, or define {names[0]} anew; %forget takes it out of the layer"
+        )
+        self.names = names
+        self.path = path
         self.why = why
 
 

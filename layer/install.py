@@ -9,7 +9,7 @@ import __future__
 
 import ast
 import weakref
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Collection, MutableMapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
@@ -59,6 +59,19 @@ class Image:
         for name in definition.gives:
             self._live[name] = definition
             self.mark(name)
+
+    def defer(self, definition: Definition, hide: Collection[str] = ()) -> None:
+        """`definition` is the live one under its names, though it is loaded later: what these are now is its own.
+
+        What there was before under a name in `hide` is nobody's any more.
+        """
+        for name in definition.gives:
+            if name in hide:
+                self.namespace.pop(name, None)
+            self._live[name] = definition
+            self.mark(name)
+            if definition.kind is not Kind.VALUE:
+                self.functions.add(name)
 
     def forget(self, name: str) -> None:
         """The name is no definition any more; its object, if there is one, is left alone."""

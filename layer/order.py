@@ -29,11 +29,37 @@ class Loadable:
     after: tuple[Key, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """For each file those that load before it, by how sure that is; each holds what the next one holds, and more."""
+
+    may: Mapping[RelPath, set[RelPath]]  # also those whose names stand in its annotations
+    runs: Mapping[RelPath, set[RelPath]]  # also what runs as it loads: functions that it calls, what is put on names
+    must: Mapping[RelPath, set[RelPath]]  # those whose names its own text reads
+    reads: Mapping[RelPath, frozenset[str]]  # the names that are read as it loads, also by what it calls
+
+
 def load_order(files: Iterable[Loadable]) -> list[RelPath]:
     """The paths of `files` in load order."""
+    return in_order(waits_of(files))
+
+
+def in_order(waits: Waits) -> list[RelPath]:
+    """The paths in load order."""
+    order: list[RelPath] = []
+    # What is called on the way is a guess, and an annotation can wait: where they close a circle they give way.
+    for each in (waits.may, waits.runs, waits.must):
+        placed = {*order}
+        order += _sorted({path: each[path] - {path} - placed for path in waits.must.keys() - placed})
+    return order + sorted(waits.must.keys() - {*order})
+
+
+def waits_of(files: Iterable[Loadable], before: Mapping[str, ast.stmt] | None = None) -> Waits:
+    """What each of `files` loads after; `before` are the defining statements of what was loaded before, by name."""
     by_path = {file.path: file for file in sorted(files, key=lambda file: file.path)}
     givers = {name: file for file in reversed(by_path.values()) for name in file.gives}
-    running = Running(lambda name: givers[name].node if name in givers else None)
+    there = before or {}
+    running = Running(lambda name: givers[name].node if name in givers else there.get(name))
     after = {path: _paths(file.after, givers) for path, file in by_path.items()}
     later: dict[RelPath, set[RelPath]] = {path: set() for path in by_path}
     for path, earlier in after.items():
@@ -42,8 +68,10 @@ def load_order(files: Iterable[Loadable]) -> list[RelPath]:
     must = {path: _paths(file.reads.load, givers) - later[path] | after[path] for path, file in by_path.items()}
     put_on = _put_on(by_path.values())
     runs: dict[RelPath, set[RelPath]] = {}
+    reads: dict[RelPath, frozenset[str]] = {}
     for path, file in by_path.items():
         called = running.reads(file.reads)
+        reads[path] = file.reads.load | file.reads.annotation | called
         runs[path] = must[path] | (_paths(called, givers) - later[path])
         if put_on:
             # `AREA = area(3)` after what is registered with area, `UNIT = Circle(1)` after the methods put on Circle;
@@ -51,12 +79,7 @@ def load_order(files: Iterable[Loadable]) -> list[RelPath]:
             names = (file.reads.load | called) & put_on.keys() - {owner_of(name) for name in file.gives}
             runs[path] |= {part for name in names for part in put_on[name]} - later[path]
     may = {p: runs[p] | (_paths(file.reads.annotation, givers) - later[p]) for p, file in by_path.items()}
-    order: list[RelPath] = []
-    # What is called on the way is a guess, and an annotation can wait: where they close a circle they give way.
-    for waits in (may, runs, must):
-        placed = {*order}
-        order += _sorted({path: waits[path] - {path} - placed for path in by_path.keys() - placed})
-    return order + sorted(by_path.keys() - {*order})
+    return Waits(may, runs, must, reads)
 
 
 def _put_on(files: Iterable[Loadable]) -> dict[str, list[RelPath]]:

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 
-from .boot import Boot, BootReport, Skipped
+from .boot import BootReport, Skipped
 from .definition import Definition, RelPath
 from .dependents import callers, dependents
 from .given import owner_of
@@ -50,7 +49,6 @@ class Refresh:
         root: Path,
         shipped: Shipped,
         view: View,
-        modules: Mapping[str, ModuleType],
     ) -> None:
         """`table` is that of `files`, `duplicates` is what it leaves out; `view` has what is live here for kept."""
         self.report = BootReport()
@@ -61,7 +59,6 @@ class Refresh:
         self._root = root
         self._shipped = shipped
         self._view = view
-        self._modules = modules
         self._image = shipped.image
 
     def run(self, wanted: Collection[str] = ()) -> Refreshed:
@@ -83,7 +80,7 @@ class Refresh:
         to_load = {path: self._files[path] for path in chosen if path not in self._left_out}
         anew = {name for path in to_load for name in chosen[path]}
         to_load |= self._put_on(anew, to_load)
-        self.report = self._load(to_load)
+        self.report = self._shipped.load_anew(self._root, to_load)
         self._loaded.update((path, self._files[path]) for path in (*chosen, *to_load))
         fresh = [name for item in self.report.loaded for name in item.definition.gives]
         for name in fresh:
@@ -115,6 +112,7 @@ class Refresh:
                 if not self._is_own(name):
                     self._image.remove(name)
                     gone.append(name)
+                self._shipped.deferred.gone(name)
                 self._image.forget(name)
         return gone
 
@@ -132,12 +130,6 @@ class Refresh:
         """The files of what is put on the definitions `names`: made anew, these have it no more."""
         entries = (entry for entry in self._table.entries.values() if entry.awake and entry.path not in chosen)
         return {e.path: self._files[e.path] for e in entries if any(owner_of(n) in names for n in e.definition.gives)}
-
-    def _load(self, files: Mapping[RelPath, bytes]) -> BootReport:
-        if not files:
-            return BootReport()
-        imports = self._shipped.variables.imports
-        return Boot(files, self._root, self._image, imports, self._modules, self._shipped).run()
 
     def _telling(
         self,

@@ -6,7 +6,6 @@ The only place where decisions meet I/O. Knows no kernel: the namespace is a map
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Collection, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -71,7 +70,8 @@ class Layer:
         self._keepers = Keepers(events)
         self.variables = self.shipped.variables
         self.table = Table()
-        self.lock = threading.RLock()
+        self.deferred = self.shipped.deferred
+        self.lock = self.deferred.lock
 
     def boot(self) -> BootReport:
         """Load every definition file; what fails is left out and reported.
@@ -85,7 +85,8 @@ class Layer:
             self._files = dict(self._store.files())
             self._loaded = self._files.copy()
             self.report = self.shipped.boot(self.root, self._files)
-            entries = [Entry(item.definition, item.path) for item in self.report.loaded]
+            self.deferred.ready()
+            entries = [Entry(definition, path) for definition, path in self.report.live]
             entries += [Entry(s.definition, s.path, awake=False) for s in self.report.skipped if s.definition]
             self.table = Table(entries)
         return self.report
@@ -142,7 +143,7 @@ class Layer:
 
     def unresolved(self) -> tuple[tuple[Key, tuple[str, ...]], ...]:
         """Definitions that read, when called, names which are nowhere now."""
-        there = self.image.namespace
+        there = self.image.namespace.keys() | self.deferred.names.keys()
         found = ((e.definition.key, tuple(n for n in e.definition.needs if n not in there)) for e in self.definitions)
         return tuple((key, names) for key, names in found if names)
 
@@ -205,14 +206,15 @@ class Layer:
         from .undo import undo
 
         with self.lock:
-            return undo(self, self._store, self._modules, name, context)
+            return undo(self, self._store, name, context)
 
     def become_shipped(self, origin: str) -> LoadedFolder:
         """Take what is live of this layer for shipped, below the layer that the kernel keeps to from now on."""
         with self.lock:
             view = self.view(self.table.by_name)
             for entry in self.definitions:
-                self.image.install(entry.definition, InPlace())
+                if self.deferred.names.keys().isdisjoint(entry.definition.gives):
+                    self.image.install(entry.definition, InPlace())
                 for name in entry.definition.gives:
                     if owner_of(name) or isinstance(view.origin(name), InLayer):
                         self.variables.plain.pop(name, None)
@@ -220,7 +222,7 @@ class Layer:
                         self.shipped.lost.add(name)
                         self.image.forget(name)
             loaded = tuple(Loaded(entry.definition, entry.path) for entry in self.definitions)
-            return self.shipped.add(self.root, replace(self.report, loaded=loaded), origin=origin)
+            return self.shipped.add(self.root, replace(self.report, loaded=loaded, deferred=()), origin=origin)
 
     # What follows is for a Run, which holds the lock while it asks.
 
@@ -241,6 +243,7 @@ class Layer:
             origins=self.shipped.origins,
             lost=self.shipped.lost,
             functions=self.image.functions,
+            waiting=self.deferred.names,
             altered=self.variables.changed,
             called_on=called,
             changed=changed,
@@ -307,7 +310,6 @@ class Layer:
                 self.root,
                 self.shipped,
                 self.view(self.image.live),
-                self._modules,
             )
             done = loading.run(names)
             live = {item.path: item for item in loading.report.loaded}
@@ -365,7 +367,9 @@ class Layer:
             for edit in edits:
                 for definition in definitions_of(edit):
                     self.image.install(definition, InPlace())
+                    self.deferred.replaced(definition)
                 if isinstance(edit, Forgotten) and not self._is_shipped_live(edit.name):
+                    self.deferred.gone(edit.name)
                     if edit.asked:
                         self.image.remove(edit.name)
                     self.image.forget(edit.name)

@@ -60,6 +60,7 @@ class Run:
             rest = names - bound_names(each.node for each in inside)
             self._decide(statement, forced, rest, called)
             layer.shipped.settle(names, self._outcomes[before:])
+            layer.deferred.set_otherwise(names)
             for name in names:
                 layer.image.mark(name)
             told = {outcome.name for outcome in self._outcomes[before:] if isinstance(outcome, NotKept)}
@@ -76,6 +77,9 @@ class Run:
             if name not in kept and isinstance(origin, InLayer):
                 giver = folder_told(layer.shipped.origins[name])
                 self._outcomes.append(NotKept(name, f"{giver} gives it at each start"))
+                return
+            if name in kept and name in layer.deferred.names:
+                self._outcomes.append(Unchanged(kept[name]))
                 return
             statement = layer.variables.setting(name, kept, origin)
             if statement is None:
@@ -135,7 +139,12 @@ class Run:
         restored = self._restored(edits, ahead)
         outcomes = [settled(outcome, ahead, restored) for outcome in outcomes]
         outcomes = [self._layer.told_of_notebook(outcome, context) for outcome in outcomes]
-        edits = [outcome for outcome in outcomes if isinstance(outcome, Kept | Forgotten)]
+        back = {name for definition in restored for name in definition.gives}
+        edits = [
+            outcome
+            for outcome in outcomes
+            if isinstance(outcome, Kept) or (isinstance(outcome, Forgotten) and outcome.name not in back)
+        ]
         try:
             warnings = self._layer.commit(edits, context)
         except LayerError as fault:

@@ -86,8 +86,8 @@ class SafeBoot:
         self._until = self._clock() + self._bounds.boot_seconds
 
     @contextmanager
-    def folder(self, root: Path, files: Mapping[RelPath, bytes]) -> Iterator[FolderWatch]:
-        """A watch over one boot of the folder; the block is the boot."""
+    def folder(self, root: Path, files: Mapping[RelPath, bytes], *, defers: bool = False) -> Iterator[FolderWatch]:
+        """A watch over one boot of the folder; the block is the boot. `defers`: what imports packages waits."""
         marks = {path: mark_of(path, data) for path, data in files.items()}
         there = {*marks.values()}
         journal = BootJournal(self._cache(), root)
@@ -99,7 +99,7 @@ class SafeBoot:
             self._is_after_death = self._is_after_death or bool(deaths)
             if self._is_after_death or not known.untried.isdisjoint(there):
                 accused = [mark for mark in sorted(there) if any(is_cut_of(written, mark) for written in deaths)]
-                verdict = self._try(root, there, accused, known)
+                verdict = self._try(root, there, accused, known, defers)
                 journal.note(*verdict.facts)
                 refused = {**verdict.refused}
             refused = {**known.died, **refused}
@@ -121,7 +121,9 @@ class SafeBoot:
     def _left(self) -> float:
         return self._until - self._clock()
 
-    def _try(self, root: Path, there: Collection[Mark], accused: Collection[Mark], known: Known) -> Verdict:
+    def _try(
+        self, root: Path, there: Collection[Mark], accused: Collection[Mark], known: Known, defers: bool
+    ) -> Verdict:
         unproven = [m for m in sorted(there) if m in accused or not (m in known.proven or m in known.died)]
         seconds = self._left() * _FOR_TRIAL
         if not unproven:
@@ -131,6 +133,7 @@ class SafeBoot:
             Folder(str(root), [mark for mark in known.died if mark in there and mark not in accused]),
             [mark for mark in known.proven if mark in there and mark not in accused],
             Bounds(self._bounds.file_seconds, max(seconds, 0)),
+            defers,
         )
         tried = try_out(job, max(seconds, 0) * 1.2)
         return judge(there, accused, known, tried, unproven, f"{datetime.now():%Y-%m-%d %H:%M}")

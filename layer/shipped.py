@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, MutableMapping
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 
 from .binding import bound_names
 from .boot import Boot, BootReport, Given
 from .cells_folder import CellsFolder
+from .deferred import Deferred
 from .definition import Definition, RelPath
 from .errors import UnknownDefinition, UnreadableFile
 from .fileformat import read_file
@@ -79,11 +80,17 @@ class Shipped:
         namespace: MutableMapping[str, object],
         modules: Mapping[str, ModuleType],
         safe: SafeBoot | None = None,
+        *,
+        defer: bool = False,
     ) -> None:
-        """`safe` watches what is loaded, the layer's files too; None where nothing is to be bounded."""
+        """`safe` watches what is loaded, the layer's files too; None where nothing is to be bounded.
+
+        With `defer`, what waits for packages that are not loaded is loaded when it is named.
+        """
         self._safe = safe
         self.image = Image(namespace)
         self.variables = Variables(namespace, modules)
+        self.deferred = Deferred(self.image, self.variables.imports, modules, active=defer)
         self.folders: tuple[LoadedFolder, ...] = ()  # in load order
         self.lost: set[str] = set()  # names that a cell has set to something else since, or deleted
         self._modules = modules
@@ -106,12 +113,12 @@ class Shipped:
     def add(self, path: Path, report: BootReport, *, pin: str | None = None, origin: str | None = None) -> LoadedFolder:
         """Take what `report` says is live, from the folder `path`, for shipped."""
         collisions: list[Collision] = []
-        for item in report.loaded:
-            for name in item.definition.gives:
+        for definition, file in report.live:
+            for name in definition.gives:
                 if name in self._given:
                     collisions.append(Collision(name, self._given[name].folder, path))
-                self._given[name] = Given(item.definition, path, item.path)
-                self._definitions[name] = item.definition
+                self._given[name] = Given(definition, path, file)
+                self._definitions[name] = definition
                 self._origins[name] = origin or str(path)
         for skipped in report.skipped:
             if skipped.definition is not None:
@@ -123,8 +130,34 @@ class Shipped:
 
     def boot(self, root: Path, files: Mapping[RelPath, bytes]) -> BootReport:
         """Load the files of the folder `root` over what was loaded before. Raises nothing of theirs."""
-        with self._safe.folder(root, files) if self._safe is not None else nullcontext() as watch:
-            return Boot(files, root, self.image, self.variables.imports, self._modules, self, watch).run()
+        defers = self.deferred.active
+        with self._safe.folder(root, files, defers=defers) if self._safe is not None else nullcontext() as watch:
+            imports = self.variables.imports
+            return Boot(files, root, self.image, imports, self._modules, self, watch, self.deferred).run()
+
+    def load_anew(self, root: Path, files: Mapping[RelPath, bytes]) -> BootReport:
+        """Load `files` of the folder `root` at once, over what is live, as somebody has just asked for.
+
+        What of that waits still is loaded first, as before a cell with these texts: what needs an earlier definition
+        has to be made with it. Raises nothing of the files' own.
+        """
+        if not files:
+            return BootReport()
+        first = self.deferred.load(self._reached_by(files))
+        report = Boot(files, root, self.image, self.variables.imports, self._modules, self).run()
+        for item in report.loaded:
+            self.deferred.replaced(item.definition)
+        return replace(report, output=first.output + report.output)
+
+    def _reached_by(self, files: Mapping[RelPath, bytes]) -> int:
+        found = 0
+        for path, data in files.items() if self.deferred else ():
+            try:
+                file = read_file(path, data)
+            except (UnreadableFile, RecursionError):
+                continue  # it will be skipped
+            found |= self.deferred.reached_by(file.tree.body, file.text)
+        return found
 
     def acquit(self, root: Path, path: RelPath, data: bytes) -> None:
         """The text of a file that was skipped was run by hand since, and did no harm."""
@@ -147,13 +180,13 @@ class Shipped:
             }
             owners = {owner for name in file.definition.gives if (owner := owner_of(name))}
             bound = bound_names(file.tree.body) - imported - ({"_"} if owners else set())  # `_` of `@f.register`
-            if there := sorted((bound | owners) & namespace.keys()):
+            if there := sorted((bound | owners) & (namespace.keys() | self.deferred.names.keys())):
                 return there[0]
         return None
 
     def unresolved(self, loaded: LoadedFolder) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """The definitions of a folder that read, when called, names which are nowhere now, and the names."""
-        there = self.image.namespace
+        there = self.image.namespace.keys() | self.deferred.names.keys()
         found = ((i.definition.key, tuple(n for n in i.unresolved if n not in there)) for i in loaded.report.loaded)
         return tuple((key, names) for key, names in found if names)
 

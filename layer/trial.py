@@ -42,6 +42,7 @@ class Job:
     folder: Folder
     proven: Collection[str]  # marks of its files that need no trial
     bounds: Bounds
+    defers: bool = False  # whether what imports packages waits, and so is not tried
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,7 @@ def _run(job: Job, tried: Tried, seconds: float) -> Tried:
         "sys_path": sys.path,
         "before": [{"root": folder.root, "without": sorted(folder.without)} for folder in job.before],
         "folder": {"root": job.folder.root, "without": sorted(without)},
+        "defers": job.defers,
         "proven": sorted({*job.proven, *tried.harmless}),
         "bounds": asdict(replace(job.bounds, boot_seconds=min(seconds, job.bounds.boot_seconds))),
     }

@@ -39,15 +39,15 @@ def main(job: Mapping[str, Any]) -> None:
     os.nice(_NICE)
     space = ModuleType("__main__")
     sys.modules["__main__"] = space
-    shipped = Shipped(space.__dict__, sys.modules)
+    shipped = Shipped(space.__dict__, sys.modules, defer=job["defers"])
     for folder in job["before"]:
         files = _files(folder)
         shipped.load(CellsFolder(Path(folder["root"]), None, files))
     files, root = _files(job["folder"]), Path(job["folder"]["root"])
     watch = _Forking(files, {*job["proven"]}, Bounds(**job["bounds"]), report)
-    imports = shipped.variables.imports
-    boot = Boot(files, root, shipped.image, imports, sys.modules, shipped, watch, catching=lambda: nullcontext(""))
-    boot.run()
+    image, imports, deferred = shipped.image, shipped.variables.imports, shipped.deferred
+    nothing = nullcontext("")
+    Boot(files, root, image, imports, sys.modules, shipped, watch, deferred, catching=lambda: nothing).run()
     report.write(json.dumps({"end": not watch.is_late}) + "\n")
     report.flush()
     os._exit(0)  # threads that files started may go on for ever

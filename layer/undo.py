@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from types import ModuleType
 from typing import TYPE_CHECKING, Literal
 
-from .boot import Boot, Skipped
+from .boot import Skipped
 from .definition import RelPath
 from .errors import UnreadableFile
 from .fileformat import read
@@ -44,9 +43,7 @@ class NotUndone:
     why: str
 
 
-def undo(
-    layer: Layer, store: Store, modules: Mapping[str, ModuleType], name: str, context: Context
-) -> Undone | NotUndone:
+def undo(layer: Layer, store: Store, name: str, context: Context) -> Undone | NotUndone:
     """Take the commit `name` back. The caller holds the layer's lock.
 
     Raises:
@@ -74,7 +71,7 @@ def undo(
     _take_away(layer, gone)
     layer.variables.let_go(back)
     files |= _put_on(back, layer, store)
-    report = Boot(files, layer.root, layer.image, layer.variables.imports, modules, layer.shipped).run()
+    report = layer.shipped.load_anew(layer.root, files)
     layer.took_back(commit, dict.fromkeys(changed) | files)
     layer.reread()
     failed = {skipped.path for skipped in report.skipped}
@@ -172,6 +169,7 @@ def _take_away(layer: Layer, names: Iterable[str]) -> None:
     for name in names:
         if name in layer.image.live:
             layer.image.remove(name)
+            layer.deferred.gone(name)
             layer.image.forget(name)
             layer.variables.let_go((name,))
     layer.shipped.settle(names, ())

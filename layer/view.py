@@ -88,6 +88,7 @@ class View:
     origins: Mapping[str, str] = field(default_factory=dict)  # the folders of `shipped`, by the same names
     lost: AbstractSet[str] = frozenset()  # the names of `shipped` that a cell has set otherwise since, or deleted
     functions: Collection[str] = ()  # the kept names that could be called before the statement decided on
+    waiting: Collection[str] = ()  # the names that are kept, or shipped, and are loaded when they are named
     altered: AbstractSet[str] = frozenset()  # the kept names whose values were changed in place since
     called_on: frozenset[str] = frozenset()  # the kept names of whose values the statement called methods
     changed: frozenset[str] = frozenset()  # the kept names that the statement decided on bound to another object
@@ -96,6 +97,8 @@ class View:
         """Where `name` comes from; `dotted` are the attribute chains it is read in, which tell submodules."""
         live = self.namespace.get(name, MISSING)
         if live is MISSING:
+            if name in self.waiting and (definition := self.kept.get(name) or self.shipped.get(name)) is not None:
+                return InLayer(definition)
             known = name in self.ambient or hasattr(builtins, name) or name in MODULE_NAMES
             return Ambient() if known else Nowhere()
         if self.ambient.get(name, MISSING) is live or name in MODULE_NAMES:

@@ -9,7 +9,8 @@ from typing import Any
 
 from ipykernel.ipkernel import IPythonKernel
 from IPython.display import display
-from traitlets import Enum, Float, List, Type, Unicode, observe
+from IPython.utils.tokenutil import token_at_cursor
+from traitlets import Bool, Enum, Float, List, Type, Unicode, observe
 
 from perdure import __version__
 from perdure.kernel import current
@@ -20,6 +21,7 @@ from perdure.layer.bounds import Bounds
 from perdure.layer.interrupts import interrupts_deferred
 from perdure.layer.place import Mode
 
+from .deferral import attach, load_for_completion
 from .shell import PerdureShell
 
 _MUTED = "opacity: 0.6; margin: 0; padding-left: var(--jp-code-padding, 0)"  # in line with other outputs in JupyterLab
@@ -53,6 +55,9 @@ class PerdureKernel(IPythonKernel):
     boot_seconds: Any = Float(
         Bounds().boot_seconds, min=0.001, help="How long all of them may take; what is left then is skipped."
     ).tag(config=True)
+    defer = Bool(True, help="Load definitions that import packages when a cell names them, not at each start.").tag(
+        config=True
+    )
     notebook_notices = Enum(_NOTICES, DEFAULT_NOTICES[RequestKind.NOTEBOOK].value, help="What notebooks show.").tag(
         config=True
     )
@@ -80,9 +85,12 @@ class PerdureKernel(IPythonKernel):
             mode=self.mode or None,
             cells=self.cells,
             bounds=Bounds(self.boot_file_seconds, self.boot_seconds),
+            defer=self.defer,
         )
         shell.workspace = self.workspace
         current.set_workspace(self.workspace)
+        if self.defer:
+            attach(shell, self.workspace.waking)
         self.workspace.boot(shell.builtin_trap)
 
     @property
@@ -147,6 +155,24 @@ class PerdureKernel(IPythonKernel):
             number = manager.session_number
             content["history"] = [(session or number, *rest) for session, *rest in content["history"]]
         return content
+
+    def do_complete(self, code: str, cursor_pos: int | None) -> Any:
+        """Overrides IPythonKernel.do_complete: attributes of a name that waits are there once it is loaded."""
+        load_for_completion(code if cursor_pos is None else code[:cursor_pos], self.workspace.waking)
+        return super().do_complete(code, cursor_pos)
+
+    def do_inspect(self, code: str, cursor_pos: int, detail_level: int = 0, omit_sections: Any = ()) -> Any:
+        """Overrides IPythonKernel.do_inspect: what is told of a name that waits is told of what is loaded."""
+        self.workspace.waking.load_for_code(token_at_cursor(code, cursor_pos))
+        return super().do_inspect(code, cursor_pos, detail_level, omit_sections)
+
+    async def do_debug_request(self, msg: Any) -> Any:
+        """Overrides IPythonKernel.do_debug_request: an expression evaluated in a stopped cell may name what waits."""
+        if isinstance(msg, dict) and msg.get("command") == "evaluate":
+            expression = (msg.get("arguments") or {}).get("expression")
+            # The cell may have been stopped while something was loaded: then this must not wait for it.
+            self.workspace.waking.load_for_code(str(expression), patient=False)
+        return await super().do_debug_request(msg)
 
     @observe("notebook_notices", "console_notices", "agent_notices")
     def _read_default_notices(self, _: Any = None) -> None:

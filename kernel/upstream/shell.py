@@ -4,6 +4,7 @@ from __future__ import annotations
 import __future__
 
 import ast
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -45,6 +46,8 @@ class PerdureShell(ZMQInteractiveShell):
         """
         cell = self.workspace.cell.get() if self.workspace is not None else None
         info = getattr(result, "info", None)
+        if self.workspace is not None and not self._load_for(nodelist, info, result):
+            return True
         if cell is None or info is None or not nodelist or interactivity not in _ONE_BY_ONE:
             return await super().run_ast_nodes(nodelist, cell_name, interactivity, compiler, result)
         last, number = len(nodelist), 0
@@ -72,6 +75,44 @@ class PerdureShell(ZMQInteractiveShell):
         finally:
             cell.leave()
         return False
+
+    def user_expressions(self, expressions: dict[str, str]) -> Any:
+        """Overrides InteractiveShell.user_expressions: they may name what waits."""
+        if self.workspace is not None:
+            for expression in expressions.values():
+                self.workspace.waking.load_for_code(str(expression))
+        return super().user_expressions(expressions)
+
+    def showtraceback(self, exc_tuple: Any = None, *args: Any, **kwargs: Any) -> None:
+        """Overrides InteractiveShell.showtraceback: a NameError for what waits says that it is loaded now."""
+        error = exc_tuple[1] if exc_tuple is not None else sys.exc_info()[1]
+        if self.workspace is not None and isinstance(error, NameError) and self._is_of_user(error):
+            self.workspace.waking.note(error)
+        super().showtraceback(exc_tuple, *args, **kwargs)
+
+    def _load_for(self, nodelist: list[ast.stmt], info: Any, result: Any) -> bool:
+        """Load what the statements name and what waits; False where that failed, which then is the cell's error."""
+        assert self.workspace is not None
+        text = info.transformed_cell if info is not None else "\n".join(map(ast.unparse, nodelist))
+        failure: BaseException | None
+        try:
+            failure = self.workspace.waking.before_cell(nodelist, text)
+        except KeyboardInterrupt as interrupt:
+            failure = interrupt
+        if failure is None:
+            return True
+        failure = failure.with_traceback(None)  # where in perdure it came up tells a user nothing
+        if result is not None:
+            result.error_in_exec = failure
+        self.showtraceback((type(failure), failure, None))
+        return False
+
+    def _is_of_user(self, error: BaseException) -> bool:
+        """Whether `error` came up in code whose globals are the user's."""
+        traceback = error.__traceback__
+        while traceback is not None and traceback.tb_next is not None:
+            traceback = traceback.tb_next
+        return traceback is not None and traceback.tb_frame.f_globals is self.user_ns
 
     def init_magics(self) -> None:
         """Overrides ZMQInteractiveShell.init_magics, to add perdure's magics to the stock ones."""

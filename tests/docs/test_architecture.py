@@ -15,8 +15,8 @@ PAGE = (ROOT / "docs" / "ARCHITECTURE.md").read_text(encoding="utf-8")
 ROOMS = ("perdure", "kernel", "kernel/upstream", "layer", "client")
 
 PURE = """
-    binding bounds compose decide definition dependents fileformat imports known module naming order others outcome
-    plan purity reasons reread running scope secret source taken telling uses view
+    binding bounds compose decide deferral definition dependents fileformat imports known mentions module naming order
+    others outcome plan purity reach reasons reread running scope secret source taken telling uses view
 """.split()
 
 

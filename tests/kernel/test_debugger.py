@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
 
+from tests.packages import Packages
+
 from .conftest import StartKernel
-from .driver import PERDURE, STOCK, Kernel
+from .driver import PERDURE, STOCK, Home, Kernel
 
 CELL = "def watched(n):\n    doubled = n * 2\n    return doubled\n\nfirst = 1\nwatched(first) + 1"
 
@@ -47,3 +50,27 @@ def test_a_breakpoint_stops_in_a_function_of_a_cell(new_kernel: StartKernel, pro
         debug(kernel, "continue", threadId=thread)
     answer = kernel.finish(running)
     assert answer.value == "3"
+
+
+def test_an_expression_in_a_stopped_cell_may_name_what_is_deferred(home: Home, new_kernel: StartKernel) -> None:
+    packages = Packages(home.root / "packages", "slow")
+    path = os.pathsep.join([str(packages.folder), os.environ.get("PYTHONPATH", "")])
+    kernel = new_kernel(PYTHONPATH=path).start()
+    kernel.run("from slow import twice\ndef area(x):\n    return twice(x)")
+    kernel.restart()
+    packages.clear()
+    debug(kernel, "initialize", clientID="test", adapterID="", pathFormat="path", linesStartAt1=True)
+    attaching = kernel.ask("debug_request", asked("attach"), channel="control")
+    source = {"path": debug(kernel, "dumpCell", code=CELL)["sourcePath"]}
+    debug(kernel, "setBreakpoints", source=source, breakpoints=[{"line": 2}], sourceModified=False)
+    debug(kernel, "configurationDone")
+    kernel.finish(attaching)
+    running = kernel.send(CELL, notices="none")
+    stopped = kernel.wait_for_message("debug_event", lambda content: content["event"] == "stopped")
+    thread = stopped["body"]["threadId"]
+    frame = debug(kernel, "stackTrace", threadId=thread)["stackFrames"][0]["id"]
+    assert packages.imports == []
+    assert debug(kernel, "evaluate", expression="area(4)", frameId=frame)["result"] == "8"
+    assert packages.imports == ["slow"]
+    debug(kernel, "continue", threadId=thread)
+    assert kernel.finish(running).value == "3"

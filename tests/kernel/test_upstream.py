@@ -19,12 +19,15 @@ from ipykernel.ipkernel import IPythonKernel
 from ipykernel.kernelapp import IPKernelApp
 from ipykernel.kernelbase import Kernel
 from ipykernel.zmqshell import ZMQInteractiveShell
+from IPython.core.completer import IPCompleter
 from IPython.core.inputtransformer2 import TransformerManager
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magics.execution import ExecutionMagics
+from IPython.core.magics.namespace import NamespaceMagics
 
 from perdure.kernel import bodies
 from perdure.kernel.upstream.app import PerdureApp
+from perdure.kernel.upstream.deferral import DeferredNames
 from perdure.kernel.upstream.kernel import PerdureKernel
 from perdure.kernel.upstream.shell import _ONE_BY_ONE, PerdureShell
 
@@ -74,6 +77,24 @@ PINNED = {
         "0c6970577b72",
         "it awaits do_execute and then calls finish_metadata in the same context, and fills cell_meta by its name",
     ),
+    (IPythonKernel, "do_complete"): ("305f894cf4fa", "PerdureKernel.do_complete loads what waits before it"),
+    (IPythonKernel, "do_inspect"): (
+        "c0cef54b6255",
+        "PerdureKernel.do_inspect loads what waits before it, by the same token_at_cursor",
+    ),
+    (IPythonKernel, "do_debug_request"): ("37022f6d8f70", "PerdureKernel.do_debug_request loads what waits before it"),
+    (InteractiveShell, "user_expressions"): (
+        "9e50b433370b",
+        "PerdureShell.user_expressions loads what waits before it",
+    ),
+    (InteractiveShell, "showtraceback"): (
+        "04c3ca84457a",
+        "PerdureShell.showtraceback puts a note on a NameError first; every error of a cell has to come by",
+    ),
+    (IPCompleter, "matchers"): ("6c121472c4ea", "both completers ask custom_matchers, one of which offers what waits"),
+    (NamespaceMagics, "who_ls"): ("98ad605bc80f", "DeferredNames.who_ls adds what waits"),
+    (NamespaceMagics, "who"): ("a09679eb70ec", "it asks who_ls, which DeferredNames overrides"),
+    (NamespaceMagics, "whos"): ("f30fd13bce6b", "DeferredNames.whos adds what waits behind its table"),
     (IPKernelApp, "initialize"): ("d8d6c36f9072", "PerdureApp.initialize boots the layer when this is done"),
 }
 
@@ -114,7 +135,12 @@ def overrides(ours: type, theirs: type) -> Iterator[str]:
 
 @pytest.mark.parametrize(
     ("ours", "theirs"),
-    [(PerdureShell, ZMQInteractiveShell), (PerdureKernel, IPythonKernel), (PerdureApp, IPKernelApp)],
+    [
+        (PerdureShell, ZMQInteractiveShell),
+        (PerdureKernel, IPythonKernel),
+        (PerdureApp, IPKernelApp),
+        (DeferredNames, NamespaceMagics),
+    ],
 )
 def test_every_override_is_pinned(ours: type, theirs: type) -> None:
     pinned = {name for _, name in PINNED}

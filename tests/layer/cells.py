@@ -18,6 +18,7 @@ from perdure.layer.decide import defines
 from perdure.layer.definition import Definition, RelPath
 from perdure.layer.disk import RealDisk
 from perdure.layer.events import EventLog, EventName
+from perdure.layer.loading import NOTHING
 from perdure.layer.memory import MemoryStore
 from perdure.layer.outcome import Forgotten, Hidden, Kept, NotKept, Outcome, Returns, Unchanged
 from perdure.layer.plan import Context
@@ -51,14 +52,16 @@ class Cells:
         ambient: Mapping[str, object] | None = None,
         modules: Mapping[str, ModuleType] | None = None,
         folders: Mapping[str, Mapping[str, str]] | None = None,
+        defer: bool = False,
     ) -> None:
-        """`folders` are cells folders: path → the texts of their files by path."""
+        """`folders` are cells folders: path → the texts of their files by path. `defer`: packages are waited for."""
         self.store = MemoryStore() if store is None else store
         self.namespace: dict[str, Any] = {"__name__": "__main__", "__builtins__": builtins, **(ambient or {})}
         self.events = Events() if events is None else events
         known = sys.modules if modules is None else modules
         self._folders = folders or {}
-        shipped = Shipped(self.namespace, known)
+        self._defer = defer
+        shipped = Shipped(self.namespace, known, defer=defer)
         for path, texts in self._folders.items():
             files = {RelPath(name): text.encode() for name, text in texts.items()}
             shipped.load(CellsFolder(Path(path), None, files))
@@ -73,15 +76,17 @@ class Cells:
         )
         self.error: Exception | None = None  # of the last cell
         self.warnings: list[str] = []  # likewise
+        self.loading = NOTHING  # what was loaded before the last cell ran
         self._count = 0
         self._features: dict[str, int] = {}  # in force for all later cells, as in IPython
 
     def boot(self) -> BootReport:
         return self.layer.boot()
 
-    def restarted(self, folders: Mapping[str, Mapping[str, str]] | None = None) -> Cells:
+    def restarted(self, folders: Mapping[str, Mapping[str, str]] | None = None, *, defer: bool | None = None) -> Cells:
         """A new kernel on the same store, booted; `folders` are its cells folders, the same ones unless given."""
-        cells = Cells(self.store, folders=self._folders if folders is None else folders)
+        defer = self._defer if defer is None else defer
+        cells = Cells(self.store, folders=self._folders if folders is None else folders, defer=defer)
         cells.boot()
         return cells
 
@@ -98,7 +103,9 @@ class Cells:
             outcomes.extend(told)
             self.warnings += warnings
 
-        for statement in Source(source).statements(ast.parse(source).body):
+        nodes, deferred = ast.parse(source).body, self.layer.deferred
+        self.loading = deferred.load(deferred.reached_by(nodes, source))
+        for statement in Source(source).statements(nodes):
             node = statement.node
             if run.waits and not defines(node):
                 flush()

@@ -521,3 +521,15 @@ def test_keep_does_not_keep_a_call_whose_result_was_changed_since() -> None:
         assert said(cells.keep(name))[0].startswith(f"not {name}: its value cannot be written as source")
     cells.run("arr2 = np.zeros(3)")
     assert said(cells.keep("arr2")) == ["keep arr2"]
+
+
+def test_what_a_cell_deletes_and_defines_as_it_was_stays() -> None:
+    cells = Cells()
+    cell = "def f(n) -> int: return n\ndel f\ndef f(n): return n"
+    cells.run(cell)
+    again = cells.restarted()
+    again.run(cell)
+    assert again.kept("f").text == "def f(n): return n"
+    assert len(again.store.log()) == 1
+    again.run("def g(): pass")
+    assert again.restarted().names == {"f", "g"}

@@ -1,0 +1,111 @@
+"""Names that wait, where IPython and Python look names up beside cells: the user's module, completion, %who."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from types import ModuleType
+from typing import Any
+
+from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMatcherResult, context_matcher
+from IPython.core.magic import line_magic, magics_class
+from IPython.core.magics.namespace import NamespaceMagics
+
+from perdure.kernel.waking import Waking
+
+_ATTRIBUTE_OF = re.compile(r"(?<![\w.])([^\W\d]\w*)(?:\([^()]*\))?(?:\.\w*)+$")
+_IMPORTING = re.compile(r"\s*(?:from|import)\s")
+_PLAIN = re.compile(r"(?<![\w.])[^\W\d]\w*$")
+
+
+def attach(shell: Any, waking: Waking) -> None:
+    """Let `shell` know what waits. Called once, before anything is loaded."""
+    give_attributes(shell.user_module, waking)
+    shell.Completer.custom_matchers.append(matcher(waking))
+    shell.register_magics(DeferredNames(shell, waking))
+
+
+def give_attributes(module: ModuleType, waking: Waking) -> None:
+    """Have getattr on `module` load what waits: so `from __main__ import f`, pickle and debuggers find it.
+
+    By a class of its own, since a `__getattr__` in the module would be a name of the user's.
+    """
+    base = type(module)
+
+    class Main(base):  # type: ignore[valid-type, misc]  # IPython may have made it of a class of its own
+        """The user's module, which loads what waits when it is asked for it."""
+
+        def __getattr__(self, name: str) -> Any:
+            if waking.is_waiting(name):
+                waking.attribute(name)
+                if name in vars(self):
+                    return vars(self)[name]
+            inherited = getattr(super(), "__getattr__", None)
+            if inherited is not None:
+                return inherited(name)
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+
+        def __dir__(self) -> Iterable[str]:
+            return sorted({*super().__dir__(), *waking.names()})
+
+    Main.__name__, Main.__qualname__, Main.__module__ = base.__name__, base.__qualname__, base.__module__
+    module.__class__ = Main
+
+
+def load_for_completion(code: str, waking: Waking) -> None:
+    """Load the name whose attributes are asked for at the end of `code`: `f.` needs f, where `f` alone does not."""
+    found = _ATTRIBUTE_OF.search(code)
+    if found is not None and waking.is_waiting(found[1]):
+        waking.load(found[1])
+
+
+def matcher(waking: Waking) -> Any:
+    """A matcher for both of IPython's completers that offers names without loading them."""
+
+    @context_matcher()  # type: ignore[untyped-decorator]
+    def perdure_deferred(context: CompletionContext) -> SimpleMatcherResult:
+        found = _PLAIN.search(context.text_until_cursor)
+        start = found[0] if found is not None and context.token.endswith(found[0]) else None
+        if start is None or _IMPORTING.match(context.text_until_cursor):
+            return SimpleMatcherResult(completions=[])
+        types = {name: "class" if kind == "type" else kind for name, kind, _ in waking.listed()}
+        names = [name for name in types if name.startswith(start)]
+        completions = [SimpleCompletion(name, type=types[name] or "instance") for name in names]
+        return SimpleMatcherResult(completions=completions, matched_fragment=start)
+
+    return perdure_deferred
+
+
+@magics_class
+class DeferredNames(NamespaceMagics):
+    """%who, %who_ls and %whos, with what waits among the names."""
+
+    def __init__(self, shell: Any, waking: Waking) -> None:
+        super().__init__(shell)
+        self._waking = waking
+
+    @line_magic
+    def who_ls(self, parameter_s: str = "") -> list[str]:
+        """Overrides NamespaceMagics.who_ls: a sorted list of interactive variable names, deferred ones among them."""
+        return sorted({*super().who_ls(parameter_s), *(name for name, *_ in self._waiting(parameter_s))})
+
+    @line_magic
+    def who(self, parameter_s: str = "") -> None:
+        """Overrides NamespaceMagics.who, which asks who_ls: print all interactive variables."""
+        super().who(parameter_s)
+
+    @line_magic
+    def whos(self, parameter_s: str = "") -> None:
+        """Overrides NamespaceMagics.whos, which looks at each value: like %who, with more about each variable."""
+        stock = NamespaceMagics(self.shell)
+        waiting = self._waiting(parameter_s)
+        if not waiting or stock.who_ls(parameter_s):
+            stock.whos(parameter_s)
+        width = max((len(name) for name, *_ in waiting), default=0)
+        for name, kind, packages in waiting:
+            print(f"{name:{width}}   {kind or 'value':8}   deferred; it is loaded when named ({', '.join(packages)})")
+
+    def _waiting(self, parameter_s: str) -> list[tuple[str, str, tuple[str, ...]]]:
+        wanted = parameter_s.split()
+        listed = (each for each in self._waking.listed() if not each[0].startswith("_"))
+        return [each for each in listed if not wanted or each[1] in wanted]

@@ -1,0 +1,157 @@
+"""Loads what waits when a cell, a front end or a piece of the user's code names it, and tells of it.
+
+Knows no IPython: `upstream` says when something is named. What waits and what reaches it stands in layer.deferred.
+"""
+
+from __future__ import annotations
+
+import ast
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
+
+from perdure.layer.binding import bound_names
+from perdure.layer.deferred import Deferred
+from perdure.layer.definition import Kind
+from perdure.layer.errors import NotLoaded
+from perdure.layer.loading import Loading
+from perdure.layer.mentions import mentioned_by_cell
+
+from .cell import Cell
+
+_log = logging.getLogger(__name__)
+
+_LONG = 1.0  # seconds of loading from which on it is told
+_PATIENCE = 2.0  # seconds that who must not wait for ever waits while something else is being loaded
+_TYPES = {Kind.FUNCTION: "function", Kind.CLASS: "type"}
+
+
+class Waking:
+    """What waits in one kernel, as those see it who name it."""
+
+    def __init__(self, deferred: Deferred, cell: ContextVar[Cell | None], tell: Callable[[str], None]) -> None:
+        """`tell` takes a line for the next cell that shows all notices, for what is loaded while none runs."""
+        self._deferred = deferred
+        self._cell = cell
+        self._tell = tell
+
+    def before_cell(self, nodes: Sequence[ast.stmt], text: str) -> NotLoaded | None:
+        """Load what the cell of these statements may reach; the fault if what it names itself cannot be loaded.
+
+        Raises KeyboardInterrupt alone: where this itself fails, the cell runs without it.
+        """
+        if not self._deferred:
+            return None
+        try:
+            loading = self._deferred.load(self._deferred.reached_by(nodes, text))
+            if not loading.failed:
+                self._told(loading)
+                return None
+            named = mentioned_by_cell(nodes, text)
+            failed = loading.failure_of(named)
+            self._told(loading, but=bound_names(nodes) | named)
+        except Exception:  # a mistake of ours costs the cell nothing but what it would have loaded
+            _log.exception("perdure could not look up what a cell needs")
+            return None
+        return NotLoaded(failed.waiting.definition.gives, failed.waiting.file, failed.reason) if failed else None
+
+    def names(self) -> list[str]:
+        """The top-level names that are loaded when they are named, sorted."""
+        return sorted(name for name in tuple(self._deferred.names) if name.isidentifier())
+
+    def is_waiting(self, name: str) -> bool:
+        """Whether `name` is loaded when it is named."""
+        return name in self._deferred.names
+
+    def listed(self) -> list[tuple[str, str, tuple[str, ...]]]:
+        """Each of `names`, the type that it will have if that is known, and the packages that it waits for."""
+        given = {name: item for item in self._deferred.waiting() for name in item.definition.gives}
+        return [(n, _TYPES.get(given[n].definition.kind, ""), given[n].packages) for n in self.names() if n in given]
+
+    def load(self, *names: str) -> Loading:
+        """Load `names` and what they reach."""
+        loading = self._deferred.load_names(names)
+        self._told(loading)
+        return loading
+
+    def load_for_code(self, code: str, *, patient: bool = True) -> None:
+        """Load what the words of `code` reach, an expression that somebody is about to evaluate beside the cells."""
+        if not (names := self._deferred.mentioned_in(code)):
+            return
+        if self._deferred.lock.acquire(timeout=-1 if patient else _PATIENCE):
+            try:
+                self._told(self._deferred.load_names(names))
+            finally:
+                self._deferred.lock.release()
+
+    def attribute(self, name: str) -> None:
+        """Load `name`, which is asked for as an attribute of the user's module.
+
+        Raises:
+            AttributeError: it cannot be loaded.
+        """
+        failed = self.load(name).failure_of([name])
+        if failed is not None:
+            raise AttributeError(f"{failed.told}")
+
+    def note(self, error: BaseException) -> None:
+        """Where `error` misses a name that waits, which nothing told before: load it and say so in a note."""
+        if not isinstance(error, NameError) or not error.name or not self.is_waiting(error.name):
+            return
+        name = error.name
+        failed = self.load(name).failure_of([name])
+        if failed is not None:
+            error.add_note(f"perdure: {failed.told}")
+        else:
+            error.add_note(f"perdure: {name} was deferred and is loaded now; run the cell again")
+
+    def load_all(self) -> str:
+        """`%layer load`: what came of it, as sentences."""
+        loading = self._deferred.load_all()
+        names = _names(loading)
+        told = [f"Loaded {', '.join(names)}{_packages(loading)}." if names else "Nothing was deferred."]
+        if loading.failed:
+            told = told if names else []
+            told += [f"{failed.told}." for failed in loading.failed]
+        if output := loading.output.rstrip():
+            told.append(f"Loading printed:\n{output}")
+        return "\n".join(told)
+
+    def lines(self) -> list[str]:
+        """The lines of `%cells` on what waits."""
+        waiting = self._deferred.waiting()
+        names = sorted(name for item in waiting for name in item.definition.gives)
+        packages = sorted({package for item in waiting for package in item.packages})
+        lines = [f"  deferred: {', '.join(names)} (wait for {', '.join(packages)})"] if names else []
+        return lines + [f"  deferred and not to be loaded: {failed.told}" for failed in self._deferred.failures()]
+
+    def _told(self, loading: Loading, but: Iterable[str] = ()) -> None:
+        """Hand on what is to be told of a loading; not of the failures of names in `but`."""
+        cell = self._cell.get()
+        news = [*_news(loading)]
+        hidden = {*but}
+        failures = [f"[layer: {f.told}]" for f in loading.failed if hidden.isdisjoint(f.waiting.definition.gives)]
+        if cell is None:
+            for line in (*news, *failures):
+                self._tell(line)
+        else:
+            cell.report.news += news
+            cell.report.told = (*cell.report.told, *failures)
+
+
+def _news(loading: Loading) -> Iterable[str]:
+    if loading.seconds >= _LONG and loading.loaded:
+        yield f"[layer: loaded {', '.join(_names(loading))} in {loading.seconds:.1f} s{_packages(loading)}]"
+    for item, name in loading.lazy:
+        yield f"[layer: {item.definition.key} loaded with its annotations as text; {name} is not defined]"
+    if output := loading.output.rstrip():
+        yield f"[layer: loading printed:\n{output}]"
+
+
+def _names(loading: Loading) -> list[str]:
+    return [name for item in loading.loaded for name in item.definition.gives]
+
+
+def _packages(loading: Loading) -> str:
+    packages = sorted({package for item in loading.loaded for package in item.packages})
+    return f" ({', '.join(packages)})" if packages else ""

@@ -1,0 +1,227 @@
+"""What waits in one kernel until it is named.
+
+Holds the definitions that boot left for later, of the layer and of cells folders, and tells which of them a cell may
+reach. Which files those are is decided in `deferral`, who reaches what in `reach`; `loading` loads them.
+"""
+
+from __future__ import annotations
+
+import ast
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from types import ModuleType
+
+from .binding import bound_names, changed_in_place
+from .deferral import Decided, Elsewhere, decide_deferral, needed_imports
+from .definition import Definition, Kind, RelPath
+from .finding import Finder
+from .given import owner_of
+from .imports import ImportRecord
+from .install import Image
+from .loading import NOTHING, Failed, Loader, Loading, Waiting
+from .mentions import mentioned_by_cell, spoken, words
+from .order import Loadable, Waits
+from .reach import Reach, numbers_in
+from .source import parse
+from .stages import reads_of_definition
+
+
+class Deferred:
+    """What waits in one kernel. Safe to use from several threads; loading runs under `lock`."""
+
+    def __init__(
+        self, image: Image, imports: ImportRecord, modules: Mapping[str, ModuleType], *, active: bool = True
+    ) -> None:
+        """Unless `active`, nothing ever waits."""
+        self.active = active
+        self.lock = threading.RLock()
+        self._image = image
+        self._items: list[Waiting] = []  # in load order; their place is their number
+        self._mentions: dict[str, frozenset[str]] = {}
+        self._attached: set[str] = set()  # names that come with another, with which they register themselves
+        self._parts: dict[str, list[str]] = {}  # owner → the names that are put on it
+        self.nodes: dict[str, ast.stmt] = {}  # the defining statements of what was loaded, until boot is over
+        self._reach = Reach({})
+        self._finder = Finder(modules)
+        self._loader = Loader(self, image, imports, modules, self._finder)
+        self.names: dict[str, int] = {}  # what waits now: name → number of what will be live
+
+    # At boot.
+
+    def decide(
+        self, files: Sequence[Loadable], waits: Waits, bodies: Mapping[RelPath, tuple[Sequence[ast.stmt], str]]
+    ) -> Decided:
+        """What of `files` waits; `bodies` are their statements and texts."""
+        imports = {path: needed_imports(body) for path, (body, text) in bodies.items() if "import" in text}
+        packages = {name: self._items[number].packages for name, number in self.names.items()}
+        needed = {name: item.packages for item in self.waiting() for name in item.needs}
+        needed |= {name: packages[name] for name in self._attached & packages.keys()}
+        before = Elsewhere(self.nodes, packages, needed)
+        decided = decide_deferral(files, waits, imports, self._finder.is_cheap, self._finder.is_there, before)
+        for file in files:
+            if file.path not in decided.missing:
+                names = file.reads.all | spoken(*bodies[file.path])
+                for name in file.gives:
+                    earlier = self._mentions.get(name, frozenset()) if name in file.reads.load else frozenset()
+                    self._mentions[name] = names | earlier
+                    self.nodes[name] = file.node
+        for file in files:
+            for name in file.gives:
+                if owner := owner_of(name):
+                    self._mentions[owner] = self._mentions.get(owner, frozenset()) | {name}
+                    self._parts.setdefault(owner, []).append(name)
+        for name, parts in decided.parts.items():
+            self._mentions[name] = self._mentions.get(name, frozenset()) | parts
+            self._attached |= parts
+        return decided
+
+    def packages_of(self, name: str) -> tuple[str, ...] | None:
+        """What the definition that gives `name` waits for; None where none that waits does."""
+        return self._items[self.names[name]].packages if name in self.names else None
+
+    def hold(self, waiting: Sequence[Waiting], live: Iterable[Definition]) -> None:
+        """Have these, in load order, wait; they are kept and live as any other but for their objects.
+
+        `live` are those of the same folder that have been loaded: what they take the place of waits no more.
+        """
+        for definition in live:
+            for name in self.names.keys() & {*definition.gives}:
+                self._overtake(self.names.pop(name))
+        earlier = self.waiting()
+        for item in waiting:
+            number = len(self._items)
+            self._items.append(item)
+            needing = {name: [e for e in earlier if name in e.needs] for name in item.definition.gives}
+            keeps = {name for name, others in needing.items() if others or _reads(item.text, name)}
+            keeps |= self._attached & {*item.definition.gives}  # what the earlier one registers stays so
+            self._image.defer(item.definition, {*item.definition.gives} - keeps)
+            for name in item.definition.gives:
+                before = self.names.get(name)
+                self.names[name] = number
+                if before is not None and name not in keeps:
+                    self._overtake(before)
+                made = frozenset(other for each in needing[name] for other in each.definition.gives)
+                self._mentions[name] = self._mentions.get(name, frozenset()) | made
+        given = ((item.definition.gives, item.needs) for item in self._items)
+        settled = [n for n in range(len(self._items) - len(waiting)) if not self._reach.waiting >> n & 1]
+        self._reach = Reach(self._mentions, given)
+        self._reach.settle(settled)
+
+    def failures(self) -> list[Failed]:
+        """What waits still since it could not be loaded when it was named."""
+        return [Failed(self._items[number], reason) for number, reason in self._loader.reasons()]
+
+    def _overtake(self, number: int) -> None:
+        """One of the names of this one has another definition: it is not loaded any more if that is true of all."""
+        if all(self.names.get(name) != number for name in self._items[number].definition.gives):
+            self.settled(number)
+
+    def ready(self) -> None:
+        """Boot is over: what is remembered for what may wait is let go where nothing does."""
+        self.nodes.clear()
+        if not self._reach.waiting:
+            self._mentions.clear()
+
+    # What a cell may reach.
+
+    def __bool__(self) -> bool:
+        """Whether anything waits."""
+        return bool(self._reach.waiting)
+
+    def reached_by(self, nodes: Sequence[ast.stmt], text: str) -> int:
+        """The set of what has to be loaded before a cell of these statements runs; `text` is its text."""
+        known = self._reach.names
+        if not known or known.isdisjoint(words(text)):
+            return 0
+        found = self._reach.of(mentioned_by_cell(nodes, text))
+        touched = bound_names(nodes).union(*map(changed_in_place, nodes)) & known
+        if touched:
+            # What was made with the value of now has to be made before that changes; a value is told from a function
+            # only when it is there; a class gets its methods before another class takes its name.
+            more = self._reach.needing(touched)
+            for name in touched:
+                number = self.names.get(name)
+                if number is not None and self._items[number].definition.kind is Kind.VALUE:
+                    more |= 1 << number
+                for part in self._parts.get(name, ()):
+                    if part in self.names:
+                        more |= 1 << self.names[part]
+            given = (name for number in numbers_in(more) for name in self._items[number].definition.gives)
+            found |= more | self._reach.of(given)
+        return found
+
+    def mentioned_in(self, text: str) -> frozenset[str]:
+        """The names in `text`, a piece of code, from which something that waits is reached."""
+        return self._reach.names & words(text) if self else frozenset()
+
+    def waiting(self) -> list[Waiting]:
+        """What waits, in load order."""
+        return [item for number, item in enumerate(self._items) if self._reach.waiting >> number & 1]
+
+    # What became of it.
+
+    def replaced(self, definition: Definition) -> None:
+        """`definition` is live now by what a cell did."""
+        for name in definition.gives:
+            self.gone(name)
+
+    def gone(self, name: str) -> None:
+        """What waited under `name` is not to be loaded any more: it is defined anew, or forgotten."""
+        number = self.names.pop(name, None)
+        if number is not None:
+            self._overtake(number)
+        if self._reach.names:
+            self._reach.redefined(name)
+
+    def set_otherwise(self, names: Iterable[str]) -> None:
+        """A statement bound `names`: what waits under those that are another object now has been overtaken."""
+        for name in self.names.keys() & {*names}:
+            if self._image.is_other(name):
+                self.gone(name)
+
+    # Loading.
+
+    def load(self, chosen: int) -> Loading:
+        """Load the set `chosen`, in load order; what waits no more is passed over.
+
+        Raises KeyboardInterrupt alone; what was loaded until then stays.
+        """
+        if not chosen:
+            return NOTHING
+        with self.lock:
+            items = {number: self._items[number] for number in numbers_in(chosen & self._reach.waiting)}
+            return self._loader.load(items) if items else NOTHING
+
+    def load_names(self, names: Iterable[str]) -> Loading:
+        """Load what `names` may reach."""
+        return self.load(self._reach.of(names)) if self else NOTHING
+
+    def load_all(self) -> Loading:
+        """Load all that waits."""
+        return self.load(self._reach.waiting)
+
+    # As a Queue, for the loader.
+
+    def own_names(self, item: Waiting) -> list[str]:
+        """Those of its names that nothing has taken since."""
+        return [name for name in item.definition.gives if name in self.names and not self._image.is_other(name)]
+
+    def installed(self, item: Waiting) -> None:
+        """Have what waits still come over `item`: `area = wrap(area)`, of a folder loaded later, and methods."""
+        for name in item.definition.gives:
+            for later in (name, *self._parts.get(name, ())):
+                number = self.names.get(later)
+                if number is not None and self._items[number] is not item:
+                    self._image.defer(self._items[number].definition)
+
+    def settled(self, number: int) -> None:
+        """The one of this number is loaded, or never to be."""
+        self._reach.settle([number])
+        self._loader.forget(number)
+        for name in self._items[number].definition.gives:
+            if self.names.get(name) == number:
+                del self.names[name]
+
+
+def _reads(text: str, name: str) -> bool:
+    return name in reads_of_definition(*parse(text).body).load

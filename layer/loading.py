@@ -1,0 +1,269 @@
+"""Loading what waited: each file in turn, in the user's namespace, and what came of it.
+
+Knows which files wait only as it is handed them. As at boot, one that misses a name waits for the others; a failure is
+a value.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+from types import ModuleType
+from typing import Protocol
+
+from .binding import bound_names
+from .definition import Definition, RelPath
+from .finding import Finder
+from .imports import ImportRecord, entries_of
+from .install import FromText, Image
+from .printed import printed
+from .source import parse, unwarned
+from .stages import reads_of_definition
+
+_LONGEST = 300  # characters of an exception's message in a reason
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A definition that is kept and not loaded yet."""
+
+    definition: Definition
+    path: RelPath
+    root: Path  # of the layer or cells folder
+    text: str  # the whole file
+    packages: tuple[str, ...]  # that it waits for
+    needs: frozenset[str]  # names of the definitions that loading it reads
+
+    @property
+    def file(self) -> Path:
+        return self.root / self.path
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A definition that was to be loaded and could not be; `reason` is a clause."""
+
+    waiting: Waiting
+    reason: str
+
+    @property
+    def told(self) -> str:
+        return f"{', '.join(self.waiting.definition.gives)} cannot be loaded; {self.waiting.file}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Loading:
+    """What came of loading some that waited."""
+
+    loaded: tuple[Waiting, ...] = ()
+    failed: tuple[Failed, ...] = ()
+    lazy: tuple[tuple[Waiting, str], ...] = ()  # of `loaded`, with the name in an annotation that nothing defines
+    output: str = ""  # what loading printed
+    seconds: float = 0.0
+
+    def failure_of(self, names: Iterable[str]) -> Failed | None:
+        """The first of those that failed which gives one of `names`."""
+        wanted = {*names}
+        return next((each for each in self.failed if not wanted.isdisjoint(each.waiting.definition.gives)), None)
+
+
+NOTHING = Loading()
+
+
+@dataclass(slots=True)
+class _Failure:
+    """Why a file failed when it was tried last."""
+
+    error: BaseException
+    reason: str
+
+
+@dataclass(slots=True)
+class _Round:
+    """One loading on its way."""
+
+    items: Mapping[int, Waiting]
+    todo: dict[int, Exception | None]
+    loaded: list[Waiting] = field(default_factory=list)
+    failed: dict[int, Failed] = field(default_factory=dict)
+    lazy: list[tuple[Waiting, str]] = field(default_factory=list)
+
+
+class Queue(Protocol):
+    """Who knows what waits."""
+
+    def own_names(self, item: Waiting) -> list[str]:
+        """Those of its names that are still to be set by `item`."""
+        ...
+
+    def installed(self, item: Waiting) -> None:
+        """`item` has been loaded; this is called before `settled`."""
+        ...
+
+    def settled(self, number: int) -> None:
+        """The one of this number waits no more."""
+        ...
+
+
+class Loader:
+    """Loads for one queue, into one image. Remembers what failed."""
+
+    def __init__(
+        self, queue: Queue, image: Image, imports: ImportRecord, modules: Mapping[str, ModuleType], finder: Finder
+    ) -> None:
+        self._queue = queue
+        self._image = image
+        self._imports = imports
+        self._modules = modules
+        self._finder = finder
+        self._failures: dict[int, _Failure] = {}
+
+    def load(self, items: Mapping[int, Waiting]) -> Loading:
+        """Load `items`, by their numbers, in that order.
+
+        Raises KeyboardInterrupt alone; what was loaded until then stays.
+        """
+        start = perf_counter()
+        made = _Round(items, dict.fromkeys(sorted(items)))
+        with printed() as output:
+            self._load(made)
+        return Loading(
+            tuple(made.loaded),
+            tuple(failed for _, failed in sorted(made.failed.items())),
+            tuple(made.lazy),
+            str(output),
+            perf_counter() - start,
+        )
+
+    def reasons(self) -> list[tuple[int, str]]:
+        """The numbers of those that failed when they were tried last, and why."""
+        return [(number, failure.reason) for number, failure in sorted(self._failures.items())]
+
+    def forget(self, number: int) -> None:
+        """The one of this number is not to be tried any more."""
+        self._failures.pop(number, None)
+
+    def _load(self, made: _Round) -> None:
+        """Try each in turn, and again as long as any moves: as at boot, what one misses another may bring."""
+        while made.todo:
+            before = len(made.todo)
+            for number in list(made.todo):
+                self._try(number, made)
+            if len(made.todo) < before:
+                continue
+            for number, error in list(made.todo.items()):
+                if (lazy := _name_in_annotation(made.items[number].text, error)) is not None:
+                    self._try(number, made, lazy=lazy)
+                    break
+            if len(made.todo) == before:
+                for number, error in list(made.todo.items()):
+                    self._fail(number, error or NameError(), made)
+
+    def _try(self, number: int, made: _Round, lazy: str | None = None) -> None:
+        item = made.items[number]
+        own = self._queue.own_names(item)
+        known = self._failures.get(number)
+        if not own:
+            del made.todo[number]
+            self._queue.settled(number)
+        elif known is not None and self._is_final(known.error):
+            del made.todo[number]
+            made.failed[number] = Failed(item, known.reason)
+        else:
+            try:
+                self._install(item, own, lazy is not None)
+                self._queue.installed(item)
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # SystemExit too: a definition must not end the kernel
+                self._put_off(number, error, made, lazy)
+            else:
+                del made.todo[number]
+                made.loaded.append(item)
+                if lazy is not None:
+                    made.lazy.append((item, lazy))
+                self._queue.settled(number)
+
+    def _put_off(self, number: int, error: BaseException, made: _Round, lazy: str | None) -> None:
+        """Leave a file that raised for another try where another may bring what it missed."""
+        if not isinstance(error, Exception) or isinstance(error, ImportError | SyntaxError):
+            self._fail(number, error, made)
+            return
+        cause = error.__cause__ if type(error) is RuntimeError else None  # 3.11 wraps what a `__set_name__` raises
+        error = cause if isinstance(cause, NameError) else error
+        made.todo[number] = error
+        if not isinstance(error, NameError):
+            return
+        others = (made.items[other].definition.gives for other in made.todo if other != number)
+        if any(error.name in gives for gives in others):
+            return
+        name = _name_in_annotation(made.items[number].text, error)
+        if lazy is None and name is not None:
+            self._try(number, made, lazy=name)
+        else:
+            self._fail(number, error, made)
+
+    def _install(self, item: Waiting, own: Sequence[str], lazy: bool) -> None:
+        """Run the file; what cells have set since boot under names that it sets too stays theirs."""
+        namespace = self._image.namespace
+        with unwarned():
+            body = parse(item.text).body
+        theirs = {name: namespace[name] for name in bound_names(body) - {*own} if name in namespace}
+        try:
+            self._image.install(item.definition, FromText(item.text, str(item.file), lazy_annotations=lazy))
+        finally:
+            namespace.update(theirs)
+        for node in body:
+            entries = entries_of(node, self._modules)
+            self._imports.note(entry for entry in entries if entry.binding not in theirs)
+
+    def _fail(self, number: int, error: BaseException, made: _Round) -> None:
+        item = made.items[number]
+        made.todo.pop(number, None)
+        name = error.name if isinstance(error, NameError) else None
+        cause = next((each for each in made.failed.values() if name in each.waiting.definition.gives), None)
+        if cause is not None:
+            reason = f"it needs {name} to load; {cause.waiting.file}: {cause.reason}"
+        else:
+            reason = _reason(error, str(item.file), self._finder.is_there_now)
+        if cause is None:
+            self._failures[number] = _Failure(error, reason)
+        made.failed[number] = Failed(item, reason)
+
+    def _is_final(self, error: BaseException) -> bool:
+        """Whether trying again is in vain: a package that failed half way fails otherwise, and misleadingly, then."""
+        if isinstance(error, ModuleNotFoundError) and error.name:
+            return not self._finder.is_there_now(error.name.partition(".")[0])
+        return isinstance(error, ImportError)
+
+
+def _name_in_annotation(text: str, error: BaseException | None) -> str | None:
+    """The name that `error` misses, where the file reads it in annotations alone."""
+    if not isinstance(error, NameError):
+        return None
+    reads = reads_of_definition(*parse(text).body)
+    return error.name if error.name in reads.annotation - reads.load else None
+
+
+def _reason(error: BaseException, filename: str, is_there: Callable[[str], bool]) -> str:
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        package, _, inner = error.name.partition(".")
+        if not inner and not is_there(package):
+            return f"{package} is found nowhere here; install it"
+    try:
+        said = " ".join(str(error).split())
+    except Exception:  # an exception of the user's may fail to print itself
+        said = ""
+    said = f": {said[:_LONGEST]}{'…' if len(said) > _LONGEST else ''}" if said else ""
+    lines = [*_lines_in(error, filename)]
+    where = f" at line {lines[-1]}" if lines else ""
+    return f"it raised {type(error).__name__}{said}{where}"
+
+
+def _lines_in(error: BaseException, filename: str) -> Iterator[int]:
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        if frame.f_code.co_filename == filename:
+            yield line

@@ -1,0 +1,135 @@
+"""Which global names code mentions, whether it reads them or speaks of them in a string: what may reach a definition.
+
+Exact where syntax tells it, as `scope` is. Beyond it count the identifiers in strings that are given to eval, exec,
+compile, getattr, `globals()[…]` and magics; words in other strings say nothing. Pure.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from .binding import bound_names
+from .scope import reads_of
+from .source import unwarned
+from .tree import walk
+
+_EVALUATING = frozenset(
+    {"eval", "exec", "compile", "getattr", "hasattr", "setattr", "delattr", "attrgetter", "ev", "ex"}
+)
+_NAMESPACES = frozenset({"globals", "locals", "vars"})
+_LINE, _CELL = "run_line_magic", "run_cell_magic"
+_SYSTEM = frozenset({"system", "getoutput", "getsystem"})
+_TOLD = re.compile(
+    rf"\b(?:{'|'.join(sorted(_EVALUATING | _NAMESPACES | _SYSTEM | {_LINE, _CELL, 'global', 'del'}))})\b"
+)
+_WORD = re.compile(r"[^\W\d]\w*")
+_ESCAPE = re.compile(r"\\[abfnrtv]")
+_EXPANDED = re.compile(r"\{[^{}]*\}|\$\w+")
+# These take names of the layer's as names; nothing of theirs has to be loaded.
+_OUR_MAGICS = frozenset({"cells", "forget", "keep", "layer"})
+# Their bodies are no Python of this kernel.
+_FOREIGN_BODIES = frozenset(
+    "bash cmd file html HTML javascript js latex markdown perl pypy python python2 python3 ruby script sh svg SVG"
+    " system sx writefile".split()
+)
+
+
+def mentioned_by_cell(nodes: Sequence[ast.stmt], text: str) -> frozenset[str]:
+    """The global names that a cell, whose text is `text`, reads at any time, deletes, or speaks of in strings.
+
+    Those that a block of it sets, which may not run, are among them.
+    """
+    names = reads_of(*nodes).all | spoken(nodes, text)
+    blocks = [node for node in nodes if isinstance(node, ast.If | ast.For | ast.While | ast.Try | ast.With | ast.Match)]
+    if blocks and (bound := bound_names(blocks)):
+        names |= {n.id for n in walk(nodes) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)} & bound
+    return names
+
+
+def words(text: str) -> frozenset[str]:
+    """The identifiers in `text`, wherever they stand: no name that it mentions is missing."""
+    if not text.isascii():
+        import unicodedata  # as the parser does it; nearly all cells do without
+
+        text = unicodedata.normalize("NFKC", text)
+    found = _WORD.findall(text)
+    if "\\" in text:
+        found += _WORD.findall(_ESCAPE.sub(" ", text))  # `'x = 1\narea(2)'`, as a cell magic gets its body
+    return frozenset(found)
+
+
+def spoken(nodes: Iterable[ast.AST], text: str) -> frozenset[str]:
+    """The names that `nodes`, whose text is `text`, speak of and do not read: in strings, by `global`, by `del`."""
+    if not _TOLD.search(text):
+        return frozenset()  # nearly always
+    return frozenset(name for node in walk(nodes) for name in _spoken(node))
+
+
+def _spoken(node: ast.AST) -> Iterable[str]:
+    match node:
+        case ast.Global(names=names):
+            return names
+        case ast.Name(id=name, ctx=ast.Del()):
+            return (name,)
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=args, keywords=keywords):
+            if name in _EVALUATING:
+                given = [*args, *(keyword.value for keyword in keywords)]
+                return [found for part in _strings(given) for found in words(part)]
+            if name == _LINE:
+                return _of_line(_constants(args))
+            if name == _CELL:
+                return _of_cell(_constants(args))
+            if name in _SYSTEM:
+                return [found for part in _strings(args) for found in _expanded(part)]
+            if name == "get" and args and _is_namespace(node.func):
+                return [found for part in _strings(args[:1]) for found in words(part)]
+        case ast.Subscript(value=value, slice=index) if _is_call_of_namespace(value):
+            return [found for part in _strings([index]) for found in words(part)]
+    return ()
+
+
+def _is_namespace(function: ast.expr) -> bool:
+    return isinstance(function, ast.Attribute) and _is_call_of_namespace(function.value)
+
+
+def _is_call_of_namespace(value: ast.expr) -> bool:
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in _NAMESPACES
+
+
+def _strings(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """The constant strings in `nodes`, parts of f-strings and of sums included."""
+    for node in walk(nodes):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def _constants(arguments: Iterable[ast.expr]) -> list[str]:
+    """The arguments of a magic's call, in order; what is no constant string is none of them."""
+    return [each.value for each in arguments if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+
+
+def _of_line(parts: Sequence[str]) -> Iterable[str]:
+    if not parts or parts[0] in _OUR_MAGICS:
+        return ()
+    return [found for part in parts[1:] for found in words(part)]
+
+
+def _of_cell(parts: Sequence[str]) -> Iterable[str]:
+    """Of a body that is Python the names as in any cell; of one that cannot be read as it stands all its words."""
+    name, body = (parts[0], parts[-1]) if parts else ("", "")
+    line = [found for part in parts[1:-1] for found in words(part)]
+    if name in _FOREIGN_BODIES:
+        return line
+    try:
+        with unwarned():
+            nodes = ast.parse(body).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return [*line, *words(body)]  # with magics of its own
+    return [*line, *mentioned_by_cell(nodes, body)]
+
+
+def _expanded(command: str) -> Iterable[str]:
+    """The names whose values a shell command asks for: `!ls {folder} $name`."""
+    return [found for part in _EXPANDED.findall(command) for found in words(part)]

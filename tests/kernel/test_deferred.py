@@ -1,0 +1,346 @@
+"""Definitions that wait for a package, over ZMQ: loaded when they are named, by whatever names them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.packages import Packages
+
+from .conftest import StartKernel
+from .driver import Home, Kernel, KernelDied
+
+AREA = "from slow import twice\n\n\ndef area(x):\n    'Twice x.'\n    return twice(x)\n"
+CIRCLE = "from slow import Base\n\n\nclass Circle(Base):\n    def __init__(self, r):\n        self.r = r\n"
+FILES = {
+    "functions/a/area.py": AREA,
+    "functions/_/_hidden.py": AREA.replace("area", "_hidden"),
+    "classes/c/Circle.py": CIRCLE,
+    "functions/p/plain.py": "def plain():\n    return 'plain'\n",
+    "functions/u/use.py": "def use():\n    return area(1)\n",
+    "methods/c/Circle.grow.py": "from other import UNIT\n\n\nCircle.grow = lambda self: self.r + UNIT\n",
+}
+
+
+@pytest.fixture
+def packages(tmp_path: Path) -> Packages:
+    return Packages(tmp_path / "packages", "slow", "other")
+
+
+Booted = Callable[..., Kernel]
+
+
+@pytest.fixture
+def booted(layer: Home, packages: Packages, new_kernel: StartKernel) -> Booted:
+    """Starts kernels whose layer has the files."""
+
+    def start(files: Mapping[str, str] = FILES, *arguments: str, **environ: str) -> Kernel:
+        for path, text in files.items():
+            (layer.layer / path).parent.mkdir(parents=True, exist_ok=True)
+            (layer.layer / path).write_text(text, encoding="utf-8")
+        layer.git("add", "-A")
+        layer.git("commit", "-qm", "files")
+        path = os.pathsep.join([str(packages.folder), os.environ.get("PYTHONPATH", "")])
+        return new_kernel(PYTHONPATH=path, **environ).start(*arguments)
+
+    return start
+
+
+def test_nothing_is_imported_until_a_cell_names_it(booted: Booted, packages: Packages) -> None:
+    kernel = booted()
+    assert kernel.hello == []
+    assert kernel.run("plain()").value == "'plain'"
+    assert packages.imports == []
+    assert "'area'" not in str(kernel.run("sorted(globals())").value)
+    assert packages.imports == []
+    answer = kernel.run("area(2)")
+    assert (answer.value, answer.notices, packages.imports) == ("4", [], ["slow"])
+    assert kernel.run("Circle(1).grow()").value == "6"
+    assert packages.imports == ["slow", "other"]
+    traceback = kernel.run("area()").content["traceback"]
+    assert "TypeError" in traceback[-1]
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "use()",
+        "%time area(1)",
+        "%%time\narea(1)",
+        "%%time\n%%time\narea(1)",
+        "%%capture\narea(1)",
+        "%%timeit -n1 -r1\narea(1)",
+        "%timeit -n1 -r1 area(1)",
+        "x = 1\n!echo {area(1)}",
+        "area?",
+        "area??",
+        "?area",
+        "%pdoc area",
+        "eval('area(1)')",
+        "get_ipython().ev('area(1)')",
+        "get_ipython().run_cell('area(1)')",
+        "getattr(__import__('__main__'), 'area')",
+        "from __main__ import area",
+        "import __main__\n__main__.area(1)",
+        "import sys\nsys.modules['__main__'].area(1)",
+        "await __import__('asyncio').sleep(area(0))",
+        "def later():\n    return area(1)",
+        "%%scratch\narea(1)",
+        "_hidden(1)",
+    ],
+)
+def test_what_names_it(shared_layer: tuple[Kernel, Packages], cell: str) -> None:
+    kernel, packages = shared_layer
+    kernel.restart()
+    packages.clear()
+    answer = kernel.run(cell, notices="all")
+    assert answer.status == "ok", answer.content
+    assert packages.imports == ["slow"]
+    assert not any("perdure itself" in line for line in answer.notices)
+
+
+@pytest.fixture(scope="module")
+def shared_layer(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """One layer for many kernels, one after another."""
+    root = tmp_path_factory.mktemp("deferred")
+    packages = Packages(root / "packages", "slow", "other")
+    home = Home(root)
+    path = os.pathsep.join([str(packages.folder), os.environ.get("PYTHONPATH", "")])
+    kernel = Kernel(home, PYTHONPATH=path).start()
+    kernel.run("import sys; from slow import *")
+    for text in FILES.values():
+        kernel.run(text)
+    assert sorted(home.files()) == sorted(FILES)
+    kernel.restart()
+    packages.clear()
+    yield kernel, packages
+    kernel.kill()
+
+
+@pytest.mark.parametrize(
+    "cell", ["print('area')", "# area", "%cells", "%layer", "%who", "%whos", "dir()", "%%bash\necho area"]
+)
+def test_what_does_not_name_it(shared_layer: tuple[Kernel, Packages], cell: str) -> None:
+    kernel, packages = shared_layer
+    if packages.imports:
+        kernel.restart()
+        packages.clear()
+    assert kernel.run(cell).status == "ok"
+    assert packages.imports == []
+
+
+def test_the_front_end_knows_the_names(booted: Booted, packages: Packages) -> None:
+    kernel = booted()
+
+    def complete(code: str) -> list[str]:
+        matches: list[str] = kernel.request("complete_request", {"code": code, "cursor_pos": len(code)}).content[
+            "matches"
+        ]
+        return matches
+
+    for jedi in (True, False):
+        kernel.run(f"%config IPCompleter.use_jedi = {jedi}")
+        assert "area" in complete("ar")
+        assert "area" in complete("x = 1\nprint(ar")
+        assert "Circle" in complete("Cir")
+        assert "_hidden" in complete("_hi")
+        assert "area" not in complete("x.ar")
+        assert "area" not in complete("from os import ar")
+    kernel.run("%config IPCompleter.use_jedi = False")
+    assert packages.imports == []
+    assert kernel.run("%who_ls").value == "['Circle', 'area', 'plain', 'use']"
+    assert kernel.run("%who_ls function").value == "['area', 'plain', 'use']"
+    assert "area" in kernel.run("%who").stdout
+    whos = kernel.run("%whos").stdout
+    assert "Circle   type       deferred; it is loaded when named (other, slow)" in whos
+    assert "plain" in whos
+    assert kernel.run("'area' in dir(__import__('__main__'))").value == "True"
+    assert packages.imports == []
+    assert any(match.endswith("size") for match in complete("Circle.si"))
+    assert packages.imports == ["slow", "other"]
+
+
+@pytest.mark.parametrize("detail", [0, 1])
+def test_inspection_loads(booted: Booted, packages: Packages, detail: int) -> None:
+    kernel = booted()
+    content = {"code": "area(", "cursor_pos": 4, "detail_level": detail}
+    told = kernel.request("inspect_request", content).content
+    assert told["found"]
+    assert "Twice x." in told["data"]["text/plain"]
+    assert packages.imports == ["slow"]
+
+
+def test_unpickling(booted: Booted, packages: Packages, layer: Home) -> None:
+    kernel = booted()
+    kernel.run("import pickle; from pathlib import Path\nPath('c').write_bytes(pickle.dumps(Circle(2)))")
+    kernel.restart()
+    packages.clear()
+    kernel.run("import pickle; from pathlib import Path\nc = pickle.loads(Path('c').read_bytes())")
+    assert packages.imports == ["slow", "other"]
+    assert kernel.run("c.grow()").value == "7"
+
+
+def test_a_name_that_was_not_seen(booted: Booted, packages: Packages) -> None:
+    kernel = booted()
+    answer = kernel.run("name = 'ar' + 'ea'\neval(name)(3)")
+    assert answer.error == "NameError: name 'area' is not defined"
+    assert "perdure: area was deferred and is loaded now; run the cell again" in "\n".join(answer.content["traceback"])
+    assert packages.imports == ["slow"]
+    assert kernel.run("eval(name)(3)").value == "6"
+    other = kernel.run("nowhere").content["traceback"]
+    assert "perdure" not in "\n".join(other)
+
+
+def test_user_expressions(booted: Booted) -> None:
+    answer = booted().run("1", user_expressions={"x": "area(4)"})
+    assert answer.content["user_expressions"]["x"]["data"]["text/plain"] == "8"
+
+
+def test_a_load_that_fails_is_the_cells_error(booted: Booted, packages: Packages, layer: Home) -> None:
+    packages.make("broken", before="raise ImportError('libblas is missing')")
+    kernel = booted(
+        FILES
+        | {
+            "functions/b/bad.py": "import broken\n\n\ndef bad():\n    return broken\n",
+            "functions/m/may.py": "def may(x):\n    return bad() if x else 0\n",
+        }
+    )
+    for _ in range(2):
+        answer = kernel.run("ran = 1\nbad()")
+        assert answer.error == (
+            f"NotLoaded: bad cannot be loaded, so this cell did not run; {layer.layer}/functions/b/bad.py: "
+            "it raised ImportError: libblas is missing at line 1; mend that and run the cell again, "
+            "or define bad anew; %forget takes it out of the layer"
+        )
+        traceback = "\n".join(answer.content["traceback"])
+        assert "waking" not in traceback
+        assert "shell.py" not in traceback
+    assert packages.imports == ["broken"]
+    assert kernel.run("ran").error == "NameError: name 'ran' is not defined"
+    answer = kernel.run("may(0)", kind="notebook")
+    assert answer.value == "0"  # what only may be called does not keep a cell from running
+    told = (
+        f"bad cannot be loaded; {layer.layer}/functions/b/bad.py: it raised ImportError: libblas is missing at line 1"
+    )
+    assert answer.notices == [f"[layer: {told}]"]
+    assert f"deferred and not to be loaded: {told}" in kernel.run("%cells").stdout
+    assert kernel.run("getattr(__import__('__main__'), 'ba' + 'd', None)").value is None
+    assert kernel.run("def bad():\n    return 3").notices == ["[layer: kept bad]"]
+    assert kernel.run("may(1)").value == "3"
+
+
+def test_a_package_that_is_nowhere_is_skipped_at_boot(booted: Booted, packages: Packages) -> None:
+    kernel = booted(FILES | {"functions/f/fit.py": "import nowhere_at_all\n\n\ndef fit(): ...\n"})
+    assert "[layer: skipped functions/f/fit.py: nowhere_at_all is found nowhere here; install it]" in kernel.hello
+    assert packages.imports == []
+
+
+def test_the_keep_rule_sees_it_as_any_other(booted: Booted, packages: Packages, layer: Home) -> None:
+    kernel = booted(
+        FILES | {"functions/b/b.py": AREA.replace("area", "b"), "functions/d/d.py": AREA.replace("area", "d")}
+    )
+    assert kernel.run("def more():\n    return area(1)").notices == ["[layer: kept more]"]
+    assert kernel.run("def b():\n    return 3").notices == ["[layer: kept b]"]
+    assert kernel.run("b()").value == "3"
+    assert kernel.run("del d").notices == ["[layer: forgot d]"]
+    assert kernel.run("%forget _hidden").notices == ["[layer: forgot _hidden]"]
+    assert kernel.run("_hidden").error == "NameError: name '_hidden' is not defined"
+    kernel.run("Circle = 3")
+    assert {"functions/d/d.py", "functions/_/_hidden.py", "classes/c/Circle.py"}.isdisjoint(layer.files())
+    assert "functions/a/area.py" in layer.files()
+    assert layer.status() == ""
+
+
+def test_keep_of_what_waits(booted: Booted, packages: Packages) -> None:
+    kernel = booted()
+    assert kernel.run("%keep area").notices == ["[layer: area is kept already]"]
+    assert packages.imports == []
+
+
+def test_loading_all(booted: Booted, packages: Packages) -> None:
+    kernel = booted(FILES | {"functions/l/loud.py": f"print('hello')\n{AREA.replace('area', 'loud')}"})
+    listed = kernel.run("%cells").stdout
+    assert "  deferred: Circle, Circle.grow, _hidden, area, loud (wait for other, slow)\n" in listed
+    told = kernel.run("%layer load").stdout.rstrip()
+    assert told.startswith("Loaded ")
+    assert told.endswith("(other, slow).\nLoading printed:\nhello")
+    assert sorted(packages.imports) == ["other", "slow"]
+    assert "deferred" not in kernel.run("%cells").stdout
+    assert kernel.run("%layer load").stdout == "Nothing was deferred.\n"
+
+
+def test_output_and_long_loading_are_notices(booted: Booted, packages: Packages) -> None:
+    packages.make("long", before="import time\ntime.sleep(1.1)")
+    kernel = booted({"functions/l/loud.py": "import long\n\nprint('hello')\n\n\ndef loud():\n    return long.UNIT\n"})
+    kernel.run("eval('loud')", kind="notebook")
+    kernel.restart()
+    answer = kernel.run("loud()")
+    assert answer.stdout == ""
+    first, second = answer.notices
+    assert first.startswith("[layer: loaded loud in 1.")
+    assert first.endswith(" s (long)]")
+    assert second == "[layer: loading printed:\nhello]"
+
+
+def test_an_interrupt_while_loading_ends_the_cell(booted: Booted, packages: Packages, tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+    packages.make("endless", before=f"import time\nopen({str(begun)!r}, 'w').close()\nwhile True: time.sleep(0.05)")
+    kernel = booted({"functions/l/long.py": "import endless\n\n\ndef long(): ...\n"})
+    running = kernel.send("long()")
+    while not begun.exists():
+        pass
+    assert kernel.finish_interrupting(running).content["ename"] == "KeyboardInterrupt"
+    assert kernel.run("1").value == "1"
+
+
+def test_it_can_be_switched_off(booted: Booted, packages: Packages) -> None:
+    kernel = booted(FILES, "--PerdureKernel.defer=False")
+    assert sorted(packages.imports) == ["other", "slow"]
+    assert "deferred" not in kernel.run("%cells").stdout
+    assert kernel.run("area(1)").value == "2"
+
+
+def test_cells_folders(booted: Booted, packages: Packages, tmp_path: Path, layer: Home) -> None:
+    team = tmp_path / "team"
+    (team / "functions" / "t").mkdir(parents=True)
+    (team / "functions" / "t" / "team.py").write_text(AREA.replace("area", "team"))
+    kernel = booted(FILES, PERDURE_CELLS=str(team))
+    if "not trusted" in str(kernel.hello):
+        kernel.run(f"%layer trust {team}")
+    assert packages.imports == []
+    listed = kernel.run("%cells").stdout
+    assert "team" in listed
+    assert "deferred: Circle, Circle.grow, _hidden, area, team (wait for" in listed
+    assert kernel.run("team(4)").value == "8"
+    assert packages.imports == ["slow"]
+
+
+def test_readonly(booted: Booted, packages: Packages) -> None:
+    kernel = booted(FILES, PERDURE_MODE="readonly")
+    kernel.run("area = 3")
+    assert kernel.run("area").value == "3"
+    assert kernel.run("def use(): return 4").status == "ok"
+    assert kernel.run("use()").value == "4"
+    assert packages.imports == []
+    assert kernel.run("Circle(1).grow()").value == "6"
+
+
+def test_a_start_after_a_death_imports_nothing_either(layer: Home, booted: Booted, packages: Packages) -> None:
+    kernel = booted()
+    kernel.kill()
+    for name in ("deadly", "lethal"):
+        path = layer.layer / f"functions/{name[0]}/{name}.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"import os\nos._exit(3)\n\n\ndef {name}(): ...\n", encoding="utf-8")
+    with pytest.raises(KernelDied):
+        kernel.start()
+    kernel.kill()
+    kernel.start()
+    assert len([line for line in kernel.hello if " skipped " in line and "killed" in line]) == 2
+    assert packages.imports == []
+    assert kernel.run("area(2)").value == "4"
+    assert packages.imports == ["slow"]
