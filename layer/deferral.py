@@ -72,6 +72,7 @@ class Decided:
     missing: Mapping[RelPath, str]  # a file → why it cannot load, a clause
     needs: Mapping[RelPath, frozenset[str]] = field(default_factory=dict)  # a waiting file → what it needs to load
     parts: Mapping[str, frozenset[str]] = field(default_factory=dict)  # a name → waiting ones that come with it
+    registered: frozenset[str] = frozenset()  # waiting ones that register themselves with another
 
 
 def decide_deferral(
@@ -87,40 +88,24 @@ def decide_deferral(
     `is_cheap` says of an import that it costs nothing now, `is_there` of a package that it can be found.
     """
     givers = {name: file.path for file in files for name in file.gives}
-    own: dict[RelPath, set[str]] = {}
-    missing: dict[RelPath, str] = {}
+    own, missing = _by_themselves(files, imports, is_cheap, is_there)
     for file in files:
-        dear = [each for each in imports.get(file.path, ()) if not is_cheap(each)]
-        gone = {each.package for each in dear if not is_there(each.package)}
-        if lost := sorted(each.package for each in dear if each.package in gone and not each.guarded):
-            missing[file.path] = f"{lost[0]} is found nowhere here; install it"
-        elif packages := {each.package for each in dear} - gone:
-            own[file.path] = packages
-    for file in files:
+        if file.path in missing:
+            continue
         for name in waits.reads[file.path] & elsewhere.packages.keys():
-            if file.path not in missing and (name not in givers or name in file.gives):
+            if name not in givers or name in file.gives:
                 own.setdefault(file.path, set()).update(elsewhere.packages[name])
         # What takes the place of a name comes after what was made with the earlier one.
         for name in elsewhere.needed.keys() & {*file.gives}:
-            if file.path not in missing:
-                own.setdefault(file.path, set()).update(elsewhere.needed[name])
+            own.setdefault(file.path, set()).update(elsewhere.needed[name])
     if not own:
         return Decided({}, missing)
     nodes = {**elsewhere.nodes, **{name: file.node for file in files for name in file.gives}}
     read = {file.path: waits.reads[file.path] & nodes.keys() for file in files}
-    needs = {path: set(others) for path, others in waits.may.items()}
     owners = {file.path: _registered_with(file, read[file.path], nodes) for file in files}
     for file in files:
         owners[file.path] |= {owner for name in file.gives if (owner := owner_of(name))}
-        for owner in owners[file.path] & givers.keys():
-            needs[givers[owner]].add(file.path)
-    put_on: dict[str, set[RelPath]] = {}
-    for path, names in owners.items():
-        for name in names:
-            put_on.setdefault(name, set()).add(path)
-    for file in files:
-        # What reads a registry as it loads has to find there what registers itself.
-        needs[file.path].update(*(put_on[name] for name in read[file.path] & put_on.keys()))
+    needs = _with_parts(waits.may, owners, givers, read)
     packages_of = _spread(own, needs, missing)
     for path in _lost_with(missing, [file for path, file in _chosen(files, packages_of)], givers, elsewhere):
         del packages_of[path]
@@ -136,7 +121,47 @@ def decide_deferral(
         missing,
         {path: _all_read(path, waits, read) - {*by_path.gives} for path, by_path in _chosen(files, packages_of)},
         {name: frozenset(names) for name, names in parts.items()},
+        frozenset(name for path, file in _chosen(files, packages_of) if owners[path] for name in file.gives),
     )
+
+
+def _by_themselves(
+    files: Sequence[Loadable],
+    imports: Mapping[RelPath, Sequence[NeededImport]],
+    is_cheap: Callable[[NeededImport], bool],
+    is_there: Callable[[str], bool],
+) -> tuple[dict[RelPath, set[str]], dict[RelPath, str]]:
+    """The files that wait for packages of their own imports, and those that import what is nowhere."""
+    own: dict[RelPath, set[str]] = {}
+    missing: dict[RelPath, str] = {}
+    for file in files:
+        dear = [each for each in imports.get(file.path, ()) if not is_cheap(each)]
+        gone = {each.package for each in dear if not is_there(each.package)}
+        if lost := sorted(each.package for each in dear if each.package in gone and not each.guarded):
+            missing[file.path] = f"{lost[0]} is found nowhere here; install it"
+        elif packages := {each.package for each in dear} - gone:
+            own[file.path] = packages
+    return own, missing
+
+
+def _with_parts(
+    may: Mapping[RelPath, set[RelPath]],
+    owners: Mapping[RelPath, set[str]],
+    givers: Mapping[str, RelPath],
+    read: Mapping[RelPath, frozenset[str]],
+) -> dict[RelPath, set[RelPath]]:
+    """`may`, and for each file what is put on what it defines, or on what it reads as it loads."""
+    needs = {path: set(others) for path, others in may.items()}
+    put_on: dict[str, set[RelPath]] = {}
+    for path, names in owners.items():
+        for name in names:
+            put_on.setdefault(name, set()).add(path)
+            if name in givers:
+                needs[givers[name]].add(path)
+    for path, others in needs.items():
+        # What reads a registry as it loads has to find there what registers itself.
+        others.update(*(put_on[name] for name in read[path] & put_on.keys()))
+    return needs
 
 
 def _chosen(files: Sequence[Loadable], paths: Collection[RelPath]) -> Iterator[tuple[RelPath, Loadable]]:

@@ -38,7 +38,7 @@ class Deferred:
         self._image = image
         self._items: list[Waiting] = []  # in load order; their place is their number
         self._mentions: dict[str, frozenset[str]] = {}
-        self._attached: set[str] = set()  # names that come with another, with which they register themselves
+        self._registered: set[str] = set()  # names that, as they load, register themselves with another
         self._parts: dict[str, list[str]] = {}  # owner → the names that are put on it
         self.nodes: dict[str, ast.stmt] = {}  # the defining statements of what was loaded, until boot is over
         self._reach = Reach({})
@@ -55,14 +55,15 @@ class Deferred:
         imports = {path: needed_imports(body) for path, (body, text) in bodies.items() if "import" in text}
         packages = {name: self._items[number].packages for name, number in self.names.items()}
         needed = {name: item.packages for item in self.waiting() for name in item.needs}
-        needed |= {name: packages[name] for name in self._attached & packages.keys()}
+        needed |= {name: packages[name] for name in self._registered & packages.keys()}
         before = Elsewhere(self.nodes, packages, needed)
         decided = decide_deferral(files, waits, imports, self._finder.is_cheap, self._finder.is_there, before)
         for file in files:
             if file.path not in decided.missing:
                 names = file.reads.all | spoken(*bodies[file.path])
                 for name in file.gives:
-                    earlier = self._mentions.get(name, frozenset()) if name in file.reads.load else frozenset()
+                    comes_over = name in file.reads.load or name in needed  # an earlier one, which is loaded too
+                    earlier = self._mentions.get(name, frozenset()) if comes_over else frozenset()
                     self._mentions[name] = names | earlier
                     self.nodes[name] = file.node
         for file in files:
@@ -70,9 +71,9 @@ class Deferred:
                 if owner := owner_of(name):
                     self._mentions[owner] = self._mentions.get(owner, frozenset()) | {name}
                     self._parts.setdefault(owner, []).append(name)
+        self._registered |= decided.registered
         for name, parts in decided.parts.items():
             self._mentions[name] = self._mentions.get(name, frozenset()) | parts
-            self._attached |= parts
         return decided
 
     def packages_of(self, name: str) -> tuple[str, ...] | None:
@@ -93,7 +94,7 @@ class Deferred:
             self._items.append(item)
             needing = {name: [e for e in earlier if name in e.needs] for name in item.definition.gives}
             keeps = {name for name, others in needing.items() if others or _reads(item.text, name)}
-            keeps |= self._attached & {*item.definition.gives}  # what the earlier one registers stays so
+            keeps |= self._registered & {*item.definition.gives}  # what the earlier one registers stays so
             self._image.defer(item.definition, {*item.definition.gives} - keeps)
             for name in item.definition.gives:
                 before = self.names.get(name)
@@ -137,11 +138,12 @@ class Deferred:
         touched = bound_names(nodes).union(*map(changed_in_place, nodes)) & known
         if touched:
             # What was made with the value of now has to be made before that changes; a value is told from a function
-            # only when it is there; a class gets its methods before another class takes its name.
+            # only when it is there; a class gets its methods before another class takes its name; and what registers
+            # itself is registered.
             more = self._reach.needing(touched)
             for name in touched:
                 number = self.names.get(name)
-                if number is not None and self._items[number].definition.kind is Kind.VALUE:
+                if number is not None and (name in self._registered or self._is_value(number)):
                     more |= 1 << number
                 for part in self._parts.get(name, ()):
                     if part in self.names:
@@ -149,6 +151,9 @@ class Deferred:
             given = (name for number in numbers_in(more) for name in self._items[number].definition.gives)
             found |= more | self._reach.of(given)
         return found
+
+    def _is_value(self, number: int) -> bool:
+        return self._items[number].definition.kind is Kind.VALUE
 
     def mentioned_in(self, text: str) -> frozenset[str]:
         """The names in `text`, a piece of code, from which something that waits is reached."""
