@@ -123,6 +123,7 @@ class Workspace:
             with self.layer.lock if self.layer is not None else nullcontext():
                 told, loaded = self.cells_folders.accept(refused, record, self.place.path if self.place else None)
             said.append(told)
+            self._untell(str(refused.path))
             if loaded is not None and self.layer is not None:
                 if self.layer.report.skipped:
                     said.append("What the layer skipped for want of it is loaded at the next start.")
@@ -136,6 +137,11 @@ class Workspace:
             problems, self._problems = self._problems, []
             said += problems if self.layer is None else [f"{self.summary()}.", *problems]
         return "\n".join(said)
+
+    def _untell(self, path: str) -> None:
+        """Take back what the running cell was to tell of the folder `path`: it was accepted in this very cell."""
+        if (cell := self.cell.get()) is not None:
+            cell.report.told = tuple(line for line in cell.report.told if f"{path} has " not in line)
 
     def summary(self) -> str:
         """One line on the layer, as the banner shows it."""
