@@ -46,7 +46,8 @@ class Run:
         names = frozenset({"*"}) if is_pylab(statement.node) else bound_names([statement.node])
         changed = changed_in_place(statement.node)
         # What is known to be changed is not said again for every `ROWS.append(1)`.
-        called = called_on(statement.node) & self._kept.keys() - layer.variables.changed
+        kept, known = self._kept, layer.variables.changed
+        called = frozenset(name for name in called_on(statement.node) if name in kept and name not in known)
         if not (names or changed or called or registering(statement.node) or layer.variables.mentioned(statement)):
             return  # most statements of most cells: they cost no more than this look
         with layer.lock, interrupts_deferred():
