@@ -94,6 +94,10 @@ class Cell:
             self._guarded(lambda run: run.keep(name), lambda: (name,))
             self.report.asked += self._flush()
 
+    def knows(self, name: str) -> bool:
+        """Whether there is anything of that name to forget."""
+        return self._run is not None and self._run.knows(name)
+
     def forget(self, name: str) -> None:
         """`%forget name`, as `%keep`."""
         if self._run is not None:

@@ -73,9 +73,15 @@ def forget(workspace: Workspace, line: str) -> str | None:
         return "%forget NAME takes a definition out of the layer; %cells lists them."
     if (cell := _keeping(workspace)) is None:
         return f"Nothing is forgotten here: {workspace.summary()}"
+    unknown = [name for name in names if not cell.knows(name)]
     for name in names:
-        cell.forget(name)
-    return None
+        if name not in unknown:
+            cell.forget(name)
+    return (
+        f"The layer has nothing to forget of the name {', '.join(unknown)}; %cells lists what it has."
+        if unknown
+        else None
+    )
 
 
 def names_in(workspace: Workspace, line: str) -> list[str]:

@@ -24,6 +24,7 @@ from perdure.layer.trust import TrustRecord
 if TYPE_CHECKING:
     from .workspace import Workspace
 
+UNTRUSTED = "is not trusted; %layer trust shows and loads it"
 _INSTEAD = "the personal layer serves instead"
 
 
@@ -39,7 +40,7 @@ def open_found(workspace: Workspace, place: Place, cwd: Path) -> bool:
             case Untrusted(found):
                 workspace.waiting = found
                 where = "here" if place.path.parent == cwd else f"in {place.path.parent}"
-                workspace.problem(f"{FOLDER} {where} is not trusted; %layer trust shows and loads it")
+                workspace.problem(f"{FOLDER} {where} {UNTRUSTED}")
             case Absent():
                 pass
     except LayerError as error:

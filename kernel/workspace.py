@@ -157,6 +157,7 @@ class Workspace:
             with self.layer.lock if self.layer is not None else nullcontext():
                 told, loaded = self.cells_folders.accept(refused, record, self.place.path if self.place else None)
             said.append(told)
+            self._untell(f"{refused.path} has ")
             if loaded is not None and self.layer is not None:
                 if self.layer.report.skipped:
                     said.append("What the layer skipped for want of it is loaded at the next start.")
@@ -164,6 +165,7 @@ class Workspace:
                     self.layer.record_skipped_of(loaded)
         if project is not None:
             said.append(projects.accept(self, project, record))
+            self._untell(projects.UNTRUSTED)
         elif place is not None:
             record.accept(place.path)
             self.trouble = None
@@ -171,6 +173,11 @@ class Workspace:
             self.boot_layer()
             said += self.take_problems() if self.layer is None else [f"{self.summary()}.", *self.take_problems()]
         return "\n".join(said)
+
+    def _untell(self, said: str) -> None:
+        """Take back the notices with `said` of the running cell: what they tell of was accepted in this very cell."""
+        if (cell := self.cell.get()) is not None:
+            cell.report.told = tuple(line for line in cell.report.told if said not in line)
 
     def summary(self) -> str:
         """One line on the layer, as the banner shows it."""

@@ -45,6 +45,7 @@ class Composer:
         self._running = Running(self._defining)
         self._pulled: dict[str, Definition] = {}
         self._pulling: set[str] = set()
+        self._secret: set[str] = set()  # what could not be pulled in for what it looks like
 
     def compose(self, statement: Statement, kind: Kind, names: tuple[str, ...]) -> Kept | Unchanged | NotKept:
         """The definition of `names` by `statement`, or why it cannot be kept."""
@@ -65,7 +66,7 @@ class Composer:
         if pulled and not self._forced:
             whole = _with_values(statement.node, self._pulled)
             if found := suspect(ast.unparse(whole), whole):
-                return _looks_secret(name, found)
+                return looks_secret(name, found)
         needs = self._variables(name for definition in (made, *pulled) for name in definition.needs)
         warnings = [said for new in (*pulled, made) for said in made_with_the_earlier(new, name, self._view)]
         warnings += [f"{other.key} is what {name} reads now" for other in newer]
@@ -98,7 +99,7 @@ class Composer:
         if not self._is_encodable(statement.text):
             return NotKept(name, "it has lone surrogates, which no UTF-8 file can hold; write them as escapes")
         if not forced and (found := suspect(statement.text, statement.node)):
-            return _looks_secret(name, found)
+            return looks_secret(name, found)
         return None
 
     @staticmethod
@@ -114,7 +115,8 @@ class Composer:
         if reads.awaits:
             return NotKept(names[0], "it awaits as it loads, which no file can")
         if missing := self._missing(reads, own):
-            return NotKept(names[0], f"it needs {', '.join(missing)} to load")
+            told = (f"{name}, which looks like a secret," if name in self._secret else name for name in missing)
+            return NotKept(names[0], f"it needs {', '.join(told)} to load")
         kept = self._view.kept
         if circle := next((name for name in sorted(reads.load - own) if in_circle(name, own, kept)), None):
             return NotKept(names[0], f"it needs {circle} to load, which itself needs {names[0]}")
@@ -235,7 +237,9 @@ class Composer:
             return None
         self._pulling.add(name)
         try:
-            if why_impure(value, self) or self._refused(statement, name):
+            if refused := self._refused(statement, name):
+                self._secret.update({name} if refused.is_secret else ())
+            if refused or why_impure(value, self):
                 return None
             made = self._make(statement, Kind.VALUE, (name,))
         finally:
@@ -252,7 +256,8 @@ def _may_overlap(name: str, other: str) -> bool:
     return other.startswith(f"{generic}@") and any(mark in f"{kind} {other}" for mark in ("|", "Union[", "Optional["))
 
 
-def _looks_secret(name: str, found: str) -> NotKept:
+def looks_secret(name: str, found: str) -> NotKept:
+    """Why `name`, in whose definition `found` is what looks like a secret, is not kept."""
     why = "looks like a secret" if found == name else f"holds what looks like a secret ({found})"
     return NotKept(name, why, forceable=True, is_secret=True)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from .attached import registering
 from .binding import bound_names, called_on, changed_in_place
 from .blocks import taken
+from .compose import looks_secret
 from .decide import decide
 from .definition import Definition
 from .errors import LayerError
@@ -46,7 +47,8 @@ class Run:
         names = frozenset({"*"}) if is_pylab(statement.node) else bound_names([statement.node])
         changed = changed_in_place(statement.node)
         # What is known to be changed is not said again for every `ROWS.append(1)`.
-        called = called_on(statement.node) & self._kept.keys() - layer.variables.changed
+        kept, known = self._kept, layer.variables.changed
+        called = frozenset(name for name in called_on(statement.node) if name in kept and name not in known)
         if not (names or changed or called or registering(statement.node) or layer.variables.mentioned(statement)):
             return  # most statements of most cells: they cost no more than this look
         with layer.lock, interrupts_deferred():
@@ -89,10 +91,19 @@ class Run:
                 self._outcomes.append(statement)
                 return
             # A secret is kept only by who was told that it is one; the second time it is asked for, they were.
-            is_told = name in layer.variables.told_secret
-            self._decide(statement, forced=is_told or not suspect(statement.text, statement.node))
+            if name not in layer.variables.told_secret and (found := suspect(statement.text, statement.node)):
+                self._take(looks_secret(name, found), statement)
+                return
+            self._decide(statement, forced=True)
             if name in self._kept:
                 layer.variables.changed.discard(name)  # it is written as it is now
+
+    def knows(self, name: str) -> bool:
+        """Whether the layer has anything of the name `name`, live or not."""
+        layer = self._layer
+        with layer.lock:
+            self._look()
+            return (self._ahead or layer.table).giver(name) is not None or name in layer.skipped_names()
 
     def forget(self, name: str) -> None:
         """Take `name` out of the layer and the namespace, as `%forget` asks; a file that was skipped goes too."""

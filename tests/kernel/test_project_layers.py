@@ -301,6 +301,13 @@ def test_a_downloaded_one_runs_nothing_until_it_is_trusted(downloaded: Project) 
     assert kernel.run("SHARED, MINE").value == "(2, 1)"
 
 
+def test_the_cell_that_trusts_it_does_not_tell_that_nobody_did(downloaded: Project) -> None:
+    kernel = downloaded.kernel("--PerdureKernel.agent_notices=none")  # the first cell leaves it to the next one
+    answer = kernel.run("%layer trust", notices="all")
+    assert answer.stdout.startswith(f"Project layer {downloaded.layer}\n")
+    assert answer.notices == []
+
+
 def test_from_a_folder_below_it_is_said_where_it_is(downloaded: Project) -> None:
     kernel = downloaded.kernel(below="notebooks")
     assert kernel.hello == [f"[layer: .perdure in {downloaded.root} is not trusted; %layer trust shows and loads it]"]

@@ -507,16 +507,21 @@ def test_a_circle_through_what_left_is_told() -> None:
 def test_a_secret_that_a_definition_needs_is_not_kept_with_it_even_if_asked() -> None:
     kernel = Cells()
     kernel.run("password = 'hunter22'\ndef d(p=password): return p")
-    assert said(kernel.keep("d")) == ["not d: it needs password to load"]
+    assert said(kernel.keep("d")) == ["not d: it needs password, which looks like a secret, to load"]
     assert not any("hunter22" in text for text in kernel.files.values())
+
+
+def test_a_plain_variable_that_is_a_secret_is_kept_by_who_asks_twice() -> None:
+    kernel = Cells()
+    kernel.run("settings = {'password': 'hunter22'}")
+    assert said(kernel.keep("settings")) == ["not settings: holds what looks like a secret (password)"]
+    assert said(kernel.keep("settings")) == ["keep settings"]
 
 
 def test_a_secret_that_came_later_is_told_before_it_is_kept() -> None:
     kernel = Cells()
     kernel.run("DEPTHS = {'a': 1}\nDEPTHS['b'] = 'ghp_abcdefghijklmnopqrstuvwxyz0123456789'")
-    assert said(kernel.keep("DEPTHS")) == [
-        "not DEPTHS: holds what looks like a secret (a token); the layer still has the earlier one"
-    ]
+    assert said(kernel.keep("DEPTHS")) == ["not DEPTHS: holds what looks like a secret (a token)"]
     assert said(kernel.keep("DEPTHS")) == ["keep DEPTHS"]
 
 

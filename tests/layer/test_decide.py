@@ -392,7 +392,7 @@ ROWS: dict[str, tuple[list[str], list[str]]] = {
     ),
     "secret that would be pulled in": (
         ["password = 'hunter22'", "def f(p=password): pass"],
-        ["not f: it needs password to load"],
+        ["not f: it needs password, which looks like a secret, to load"],
     ),
     "secret in a plain variable": (["password = 'hunter22'"], []),
     "secret by another name": (["p = 'hunter22secret'", "PASSWORD = p"], ["not PASSWORD: looks like a secret"]),
