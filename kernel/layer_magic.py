@@ -54,7 +54,7 @@ _ALL = (
     Subcommand("skipped", "the files that were not loaded, why, and what mends them", "layer_views"),
     Subcommand("export PATH [-f]", "write all as one tidy module; -f overwrites", "layer_changes"),
     Subcommand("path", "the folder", "layer_views"),
-    Subcommand("init [.]", "make a project layer in the working folder; . below another one too", "layer_changes"),
+    Subcommand("init [.]", "make a project layer in this folder; . below another one too", "layer_changes"),
     Subcommand("refresh [NAME…]", "load what others changed, or of it NAME alone", "layer_changes", names=_ANY),
     Subcommand("load", "load what waits until a cell names it", "layer_changes"),
     Subcommand("trust [PATH]", "accept and load what is not trusted yet", "layer_changes"),

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from perdure.layer.boot import Skipped
+from perdure.layer.boot_report import Skipped
 from perdure.layer.definition import Definition, Kind
 from perdure.layer.past import SHORT, NoVersion, unified
 from perdure.layer.room import Layer

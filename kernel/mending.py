@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from perdure.layer.boot import Skipped
+from perdure.layer.boot_report import Skipped
 
 _LINE = re.compile(r"\bline (\d+)")
 

@@ -49,7 +49,7 @@ def refresh(layer: Layer, names: Sequence[str], *, records: bool) -> str:
     """
     done = layer.refresh(names)
     if records and done.skipped:
-        layer.record_skipped_files(done.skipped)
+        layer.record.skipped(done.skipped)
     return "\n".join(_lines(done, names))
 
 

@@ -42,18 +42,16 @@ from perdure.layer.source import Source
 from perdure.layer.trust import TrustRecord
 from perdure.layer.view import MODULE_NAMES
 
-from . import others, projects
+from . import boot_notices, others, projects
 from .cell import Cell
 from .cells_folders import CellsFolders
 from .notebook import notebook_name
-from .report import some
 from .waking import Waking
 from .wire import Notices, Request
 
 _log = logging.getLogger(__name__)
 
 _NOTEBOOK_VARIABLE = "JPY_SESSION_NAME"  # what jupyter_server tells the kernels it starts
-_SHOWN = 3  # files named in a notice before the rest is only counted
 
 
 class Workspace:
@@ -162,7 +160,7 @@ class Workspace:
                 if self.layer.report.skipped:
                     said.append("What the layer skipped for want of it is loaded at the next start.")
                 if self.mode is Mode.ON:
-                    self.layer.record_skipped_of(loaded)
+                    self.layer.record.skipped(loaded.report.skipped, loaded.path)
         if project is not None:
             said.append(projects.accept(self, project, record))
             self._untell(projects.UNTRUSTED)
@@ -293,7 +291,9 @@ class Workspace:
 
     def _load_and_tell(self, layer: Layer) -> None:
         layer.boot()
-        self._tell_of_boot(layer)
+        for said in boot_notices.problems(layer, records=self.mode is Mode.ON):
+            self.problem(said)
+        self._news += [f"[layer: {said}]" for said in boot_notices.printed(layer)]
 
     def _guarded(self, act: Callable[[], None]) -> None:
         """Where `act` fails there is no layer, and the next cell says why."""
@@ -311,36 +311,6 @@ class Workspace:
         self.layer = None
         self.trouble = why
         self._problems.append(f"[layer: nothing is kept or loaded; {why}]")
-
-    def _tell_of_boot(self, layer: Layer) -> None:
-        report = layer.report
-        skipped = [f"skipped {skipped.path}: {skipped.reason}" for skipped in report.skipped]
-        self._problems += [f"[layer: {said}]" for said in some(skipped, "more files are skipped; %cells lists them")]
-        if report.skipped:
-            self._problems.append("[layer: mend a skipped file or run its definition again; all else is loaded]")
-        lazy = [
-            f"{item.definition.key} loaded with its annotations as text; {item.lazy} is not defined"
-            for item in report.loaded
-            if item.lazy is not None
-        ]
-        self._problems += [f"[layer: {said}]" for said in some(lazy, "more loaded so; %cells lists them")]
-        if report.output.strip():
-            self._news.append(f"[layer: loading printed:\n{report.output.rstrip()}]")
-        if self.mode is Mode.ON:
-            try:
-                self._tell_of_dirt(layer)
-                layer.record_skipped()
-            except LayerError as error:
-                self._problems.append(f"[layer: the state of the layer could not be told or recorded: {error}]")
-
-    def _tell_of_dirt(self, layer: Layer) -> None:
-        dirt = layer.dirt()
-        if paths := [*dirt.changed, *dirt.unknown]:
-            named = ", ".join(paths[:_SHOWN]) + (f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else "")
-            self._problems.append(
-                f"[layer: changed outside perdure and not committed: {named}; "
-                f"the files are loaded as they are; `git add -A` and `git commit` in {layer.root} keep the change]"
-            )
 
 
 def _git_name() -> str | None:

@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Protocol
 
 from .binding import bound_names
+from .boot_report import BootReport, Loaded, Skipped
 from .boot_watch import Unwatched, Watch
 from .deferred import Deferred
 from .definition import Definition, RelPath
@@ -27,40 +28,10 @@ from .loading import Waiting
 from .naming import name_told_by
 from .order import Loadable, in_order, waits_of
 from .printed import printed
-from .reasons import RAISED, why_not_found, why_raised, without_what_was_said
+from .reasons import why_not_found, why_raised
 from .scope import Reads
 from .stages import reads_of_definition
 from .view import MODULE_NAMES, RESERVED
-
-
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    """A file that was not loaded; `reason` is a clause."""
-
-    path: RelPath
-    reason: str
-    names: tuple[str, ...]  # what it would have given, as far as that can be told
-    definition: Definition | None = None  # what it holds, where that can be read and nothing else gives its names
-
-    @property
-    def reason_on_record(self) -> str:
-        """The reason without an exception's own words: they may be what no log should have."""
-        return without_what_was_said(self.reason)
-
-    @property
-    def has_raised(self) -> bool:
-        """Whether it was tried and failed, and not left out before."""
-        return self.reason.startswith(RAISED)
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """A definition that is live now."""
-
-    definition: Definition
-    path: RelPath
-    unresolved: tuple[str, ...] = ()  # read when called; plain variables when it was kept, not there now
-    lazy: str | None = None  # the name in an annotation that nothing defines: annotations are strings then
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,20 +55,6 @@ class Base(Protocol):
     def asleep(self) -> Mapping[str, Given]:
         """Those that could be read and not be loaded."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class BootReport:
-    loaded: tuple[Loaded, ...] = ()
-    skipped: tuple[Skipped, ...] = ()
-    output: str = ""  # what loading printed
-    deferred: tuple[Waiting, ...] = ()  # what is loaded when a cell names it
-
-    @property
-    def live(self) -> tuple[tuple[Definition, RelPath], ...]:
-        """The definitions that the kernel has, loaded or to be loaded, and their files."""
-        loaded = ((item.definition, item.path) for item in self.loaded)
-        return (*loaded, *((item.definition, item.path) for item in self.deferred))
 
 
 @dataclass(frozen=True, slots=True)

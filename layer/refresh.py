@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from .boot import BootReport, Skipped
+from .boot_report import BootReport, Skipped
 from .definition import Definition, RelPath
 from .dependents import callers, dependents
 from .given import owner_of

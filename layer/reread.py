@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from .boot import Skipped
+from .boot_report import Skipped
 from .definition import RelPath
 from .errors import UnreadableFile
 from .fileformat import read

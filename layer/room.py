@@ -12,25 +12,24 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from .boot import BootReport, Loaded, Skipped
+from .boot_report import BootReport, Loaded
 from .definition import Definition, Key, RelPath
 from .errors import StoreFault
-from .events import EventLog, EventName
+from .events import EventLog
 from .given import owner_of
 from .install import InPlace
 from .interrupts import interrupts_deferred
-from .keepers import Keepers
-from .naming import name_told_by
-from .others import Others, told_by
-from .outcome import Forgotten, Kept, Outcome
+from .others import Others
+from .outcome import Forgotten, Kept
 from .plan import Context, Entry, Table, apply, definitions_of, step
+from .record import Record
 from .refresh import Refresh, Refreshed
 from .reread import reread as read_again
 from .run import Run
 from .shipped import LoadedFolder, Location, Shipped
-from .store import CommitId, Dirt, LogEntry, Message, Remove, Store, Write
+from .store import Dirt, LogEntry, Remove, Store
+from .tracked import Tracked
 from .view import InLayer, Variable, View
-from .watch import Watch
 
 if TYPE_CHECKING:
     from .past import Past
@@ -60,14 +59,9 @@ class Layer:
         self.image = self.shipped.image
         self.report = BootReport()
         self._store = store
-        self._events = events
+        self.record = Record(events)
         self._ambient = ambient
-        self._files: dict[RelPath, bytes] = {}  # as last read or written here
-        self._head: CommitId | None = None  # likewise
-        self._loaded: dict[RelPath, bytes] = {}  # as loaded or written here: what others changed since differs
-        self._by_hand: set[RelPath] = set()  # files that may have what no commit has
-        self._watch = Watch(store)
-        self._keepers = Keepers(events)
+        self.tracked = Tracked(store)
         self.variables = self.shipped.variables
         self.table = Table()
         self.deferred = self.shipped.deferred
@@ -80,11 +74,8 @@ class Layer:
             StoreFault: the folder cannot be read.
         """
         with self.lock:
-            self._watch.catch_up()
-            self._head = self._store.head()
-            self._files = dict(self._store.files())
-            self._loaded = self._files.copy()
-            self.report = self.shipped.boot(self.root, self._files)
+            self.tracked.begin()
+            self.report = self.shipped.boot(self.root, self.tracked.files)
             self.deferred.ready()
             entries = [Entry(definition, path) for definition, path in self.report.live]
             entries += [Entry(s.definition, s.path, awake=False) for s in self.report.skipped if s.definition]
@@ -98,35 +89,12 @@ class Layer:
             StoreFault: the record cannot be written.
         """
         for loaded in self.shipped.folders:
-            self.record_skipped_of(loaded)
-        self.record_skipped_files(self.report.skipped)
-
-    def record_skipped_files(self, files: Iterable[Skipped]) -> None:
-        """Put on the record that `files` of the layer were left out.
-
-        Raises:
-            StoreFault: the record cannot be written.
-        """
-        for skipped in files:
-            self._events.record(EventName.FILE_SKIPPED, path=skipped.path, reason=skipped.reason_on_record)
-
-    def record_skipped_of(self, loaded: LoadedFolder) -> None:
-        """Put on the record what was left out of a cells folder.
-
-        Raises:
-            StoreFault: the record cannot be written.
-        """
-        for skipped in loaded.report.skipped:
-            folder = str(loaded.path)
-            self._events.record(
-                EventName.FILE_SKIPPED, folder=folder, path=skipped.path, reason=skipped.reason_on_record
-            )
+            self.record.skipped(loaded.report.skipped, loaded.path)
+        self.record.skipped(self.report.skipped)
 
     def dirt(self) -> Dirt:
         """What `git status` lists in the layer's folder."""
-        dirt = self._store.dirt()
-        self._by_hand.update(dirt.changed, dirt.unknown)
-        return dirt
+        return self.tracked.dirt()
 
     def run(self) -> Run:
         """A new run of statements, to be committed together."""
@@ -255,7 +223,7 @@ class Layer:
         Raises:
             StoreFault: the folder cannot be read.
         """
-        return self._store.head() != self._head
+        return self.tracked.has_moved()
 
     def has_changed(self, names: Iterable[str]) -> bool:
         """Whether a file that gives one of `names` is no more as this kernel last read or wrote it.
@@ -263,8 +231,7 @@ class Layer:
         Raises:
             StoreFault: the file cannot be read.
         """
-        paths = {entry.path for name in names if (entry := self.table.giver(name))}
-        return any(self._store.file(path) != self._files.get(path) for path in paths)
+        return self.tracked.has_changed({entry.path for name in names if (entry := self.table.giver(name))})
 
     def reread(self) -> None:
         """Take in what others made of the files; what is live stays live.
@@ -272,13 +239,11 @@ class Layer:
         Raises:
             StoreFault: the folder cannot be read.
         """
-        self._head = self._store.head()
-        files = dict(self._store.files())
+        before = self.tracked.read_anew()
         shipped = self.shipped.definitions
         live = [name for name, definition in self.image.live.items() if shipped.get(name) is not definition]
-        made = read_again(files, self._files, self.table, self.report.skipped, live)
-        self._by_hand.update(path for path in {*files, *self._files} if files.get(path) != self._files.get(path))
-        self._files, self.table = files, made.table
+        made = read_again(self.tracked.files, before, self.table, self.report.skipped, live)
+        self.table = made.table
         self.report = replace(self.report, skipped=made.skipped)
 
     def news(self) -> Others | None:
@@ -287,11 +252,10 @@ class Layer:
         Raises:
             StoreFault: the folder cannot be read.
         """
-        if not self._watch.is_stirred:
+        if not self.tracked.is_stirred:
             return None
         with self.lock:
-            commits = self._watch.look()
-            return None if commits is None else told_by(commits, self._store.files(), self._loaded)
+            return self.tracked.news()
 
     def refresh(self, names: Collection[str] = ()) -> Refreshed:
         """Load what others changed, or what they changed of `names` alone; with a name, over what is here instead.
@@ -300,11 +264,11 @@ class Layer:
             StoreFault: the folder cannot be read.
         """
         with self.lock:
-            self._watch.catch_up()
+            self.tracked.catch_up()
             self.reread()
             loading = Refresh(
-                self._files,
-                self._loaded,
+                self.tracked.files,
+                self.tracked.loaded,
                 self.table,
                 self.report.skipped,
                 self.root,
@@ -320,14 +284,6 @@ class Layer:
             )
             self.reread()  # with what is live now
             return done
-
-    def told_of_notebook(self, outcome: Outcome, context: Context) -> Outcome:
-        """`outcome`, which says so where it replaces what another notebook kept."""
-        if not isinstance(outcome, Kept) or (key := outcome.definition.key) not in self.table.entries:
-            return outcome
-        if (other := self._keepers.replaced(key, context.notebook)) is None:
-            return outcome
-        return replace(outcome, warnings=(*outcome.warnings, f"{key} was kept by {other}; this replaces it"))
 
     def commit(self, edits: Iterable[Kept | Forgotten], context: Context) -> list[str]:
         """Write what `edits` come to; the sentences to warn with.
@@ -347,22 +303,9 @@ class Layer:
             plan = step(self.table, table, kept, forgot, context, self.skipped_names())
             replaced = self._skipped_files_of((*plan.kept, *plan.forgot), table)
             changes = (*plan.changes, *map(Remove, replaced))
-            self._adopt(change.path for change in changes)
-            commit = self._store.commit(changes, plan.message) if changes else None
+            made = {key: table.entries[key].path for key in plan.kept}
+            commit = self.tracked.commit(changes, plan.message, made.values())
             self.table = table
-            made = {table.entries[key].path for key in plan.kept}
-            for change in changes:
-                in_step = change.path in made or self._loaded.get(change.path) == self._files.get(change.path)
-                if not isinstance(change, Write):
-                    self._files.pop(change.path, None)
-                    self._loaded.pop(change.path, None)
-                    continue
-                self._files[change.path] = change.data
-                if in_step:  # else it is another's definition, of which this kernel changed an import
-                    self._loaded[change.path] = change.data
-            if commit is not None:
-                self._head = commit
-                self._watch.committed(commit)
             self._mended((*plan.kept, *plan.forgot), {change.path for change in changes})
             for edit in edits:
                 for definition in definitions_of(edit):
@@ -376,49 +319,15 @@ class Layer:
             if commit is None:
                 return []
             try:
-                self.record_commit(commit, {key: table.entries[key].path for key in plan.kept}, plan.forgot, context)
+                self.record.committed(commit, made, plan.forgot, context)
             except StoreFault as fault:
                 return [f"kept, but not on record: {fault}"]
             return []
-
-    def record_commit(
-        self, commit: CommitId, kept: Mapping[Key, RelPath], forgot: Iterable[str], context: Context
-    ) -> None:
-        """Put on the record what `commit` did, which this kernel made for the cell of `context`.
-
-        Raises:
-            StoreFault: the record cannot be written.
-        """
-        self._keepers.kept(kept, context.notebook)
-        where = {"notebook": context.notebook} if context.notebook is not None else {}
-        for key, path in kept.items():
-            self._events.record(EventName.DEFINITION_RECORDED, key=key, path=path, commit=commit, **where)
-        for name in forgot:
-            self._events.record(EventName.DEFINITION_FORGOTTEN, key=name, commit=commit)
-
-    def took_back(self, commit: CommitId, files: Mapping[RelPath, bytes | None]) -> None:
-        """An undo made `commit` past `Layer.commit`, and loads `files` as they are now; None for one that is gone."""
-        self._watch.committed(commit)
-        for path, data in files.items():
-            if data is None:
-                self._loaded.pop(path, None)
-            else:
-                self._loaded[path] = data
 
     def _is_shipped_live(self, name: str) -> bool:
         """Whether what is live under `name` is what a cells folder gives."""
         shipped = self.shipped.definitions.get(name)
         return shipped is not None and self.image.live.get(name) is shipped
-
-    def _adopt(self, paths: Iterable[RelPath]) -> None:
-        """Commit what a hand made of the files `paths`, which are about to be replaced: it would be in no commit."""
-        found = [(path, data) for path in sorted(self._by_hand.intersection(paths)) if (data := self._store.file(path))]
-        if found:
-            subject = f"adopt {', '.join(name_told_by(path) for path, _ in found)}"
-            message = Message(subject, "Changed by hand.")
-            if commit := self._store.commit([Write(path, data) for path, data in found], message):
-                self._watch.committed(commit)
-        self._by_hand.difference_update(path for path, _ in found)
 
     def _skipped_files_of(self, keys: Iterable[Key], table: Table) -> list[RelPath]:
         """Files that were skipped at boot and whose names now have another, or none: left, they would come back."""
@@ -429,7 +338,7 @@ class Layer:
         kept = set(keys)
         left = tuple(s for s in self.report.skipped if s.path not in paths and not kept.issuperset(s.names))
         for skipped in self.report.skipped:
-            if skipped not in left and (data := self._files.get(skipped.path)) is not None:
+            if skipped not in left and (data := self.tracked.files.get(skipped.path)) is not None:
                 self.shipped.acquit(self.root, skipped.path, data)
         if len(left) < len(self.report.skipped):
             self.report = replace(self.report, skipped=left)

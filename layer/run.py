@@ -149,7 +149,7 @@ class Run:
             return outcomes, []
         restored = self._restored(edits, ahead)
         outcomes = [settled(outcome, ahead, restored) for outcome in outcomes]
-        outcomes = [self._layer.told_of_notebook(outcome, context) for outcome in outcomes]
+        outcomes = [self._told_of_notebook(outcome, context) for outcome in outcomes]
         back = {name for definition in restored for name in definition.gives}
         edits = [
             outcome
@@ -218,6 +218,14 @@ class Run:
         return replace(
             outcome, warnings=(*outcome.warnings, f"the layer had another {key}, which is not of this kernel")
         )
+
+    def _told_of_notebook(self, outcome: Outcome, context: Context) -> Outcome:
+        """`outcome`, which says so where it replaces what another notebook kept."""
+        if not isinstance(outcome, Kept) or (key := outcome.definition.key) not in self._layer.table.entries:
+            return outcome
+        if (other := self._layer.record.replaced(key, context)) is None:
+            return outcome
+        return replace(outcome, warnings=(*outcome.warnings, f"{key} was kept by {other}; this replaces it"))
 
     def _look(self, outcomes: Iterable[Outcome] = ()) -> bool:
         """Whether others changed what `outcomes` were decided on; then it has been read anew."""

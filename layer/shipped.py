@@ -13,7 +13,8 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 
 from .binding import bound_names
-from .boot import Boot, BootReport, Given
+from .boot import Boot, Given
+from .boot_report import BootReport
 from .cells_folder import CellsFolder
 from .deferred import Deferred
 from .definition import Definition, RelPath

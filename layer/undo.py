@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from .boot import Skipped
+from .boot_report import Skipped
 from .definition import RelPath
-from .errors import UnreadableFile
+from .errors import StoreFault, UnreadableFile
 from .fileformat import read
 from .given import owner_of
 from .naming import name_told_by
@@ -34,6 +34,7 @@ class Undone:
     failed: tuple[Skipped, ...] = ()  # files that are as they were, and do not load
     returning: tuple[str, ...] = ()  # of `gone`, those that a cells folder gives again at the next start
     output: str = ""  # what loading printed
+    not_on_record: StoreFault | None = None  # why the record of events does not have it
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +67,14 @@ def undo(layer: Layer, store: Store, name: str, context: Context) -> Undone | No
     commit = store.commit(changes, _message(entry, context))
     if commit is None:
         return NotUndone(f"{said} is taken back already")
+    layer.tracked.made(commit)
     files = _definitions(changed, "before")
     back, gone = _names(files), _gone(changed)
     _take_away(layer, gone)
     layer.variables.let_go(back)
     files |= _put_on(back, layer, store)
     report = layer.shipped.load_anew(layer.root, files)
-    layer.took_back(commit, dict.fromkeys(changed) | files)
+    layer.tracked.has_loaded(dict.fromkeys(changed) | files)
     layer.reread()
     failed = {skipped.path for skipped in report.skipped}
     others = tuple(item for item in layer.report.loaded if item.path not in changed)
@@ -81,7 +83,11 @@ def undo(layer: Layer, store: Store, name: str, context: Context) -> Undone | No
     layer.report = replace(
         layer.report, loaded=(*others, *loaded), skipped=tuple(sorted((*left, *report.skipped), key=lambda s: s.path))
     )
-    layer.record_commit(commit, {item.definition.key: item.path for item in loaded}, gone, context)
+    try:
+        layer.record.committed(commit, {item.definition.key: item.path for item in loaded}, gone, context)
+        fault = None
+    except StoreFault as error:
+        fault = error
     return Undone(
         entry,
         tuple(given for item in loaded for given in item.definition.gives),
@@ -89,6 +95,7 @@ def undo(layer: Layer, store: Store, name: str, context: Context) -> Undone | No
         report.skipped,
         tuple(given for given in gone if given in layer.shipped.given),
         report.output,
+        fault,
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 from perdure.kernel.layer_magic import SUBCOMMANDS, layer_help
 from perdure.kernel.mending import place_in, what_mends
 from perdure.kernel.shown import Shown, Table, page
-from perdure.layer.boot import Skipped
+from perdure.layer.boot_report import Skipped
 from perdure.layer.definition import RelPath
 
 

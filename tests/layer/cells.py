@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from perdure.layer.boot import BootReport
+from perdure.layer.boot_report import BootReport
 from perdure.layer.cells_folder import CellsFolder
 from perdure.layer.decide import defines
 from perdure.layer.definition import Definition, RelPath

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.layer.boot import Boot, BootReport
+from perdure.layer.boot import Boot
+from perdure.layer.boot_report import BootReport
 from perdure.layer.definition import RelPath
 from perdure.layer.imports import ImportRecord
 from perdure.layer.install import Image

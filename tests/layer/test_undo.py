@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perdure.layer.definition import RelPath
-from perdure.layer.errors import UnknownCommit
+from perdure.layer.errors import StoreFault, UnknownCommit
 from perdure.layer.memory import MemoryStore
 from perdure.layer.plan import Context
 from perdure.layer.store import Message, Write
@@ -182,6 +184,21 @@ def test_the_first_commit_stays(cells: Cells) -> None:
     assert refused(cells) == "start made the layer"
     with pytest.raises(UnknownCommit):
         cells.layer.undo("HEAD~1", CONTEXT)
+
+
+def test_a_record_that_cannot_be_written_is_told_and_the_undo_stands(
+    cells: Cells, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cells.run("def area(r): return 1")
+    cells.run("def area(r): return 2")
+
+    def full(*_: object, **__: object) -> None:
+        raise StoreFault(Path("events.jsonl"), OSError(28, "No space left on device"))
+
+    monkeypatch.setattr(cells.events, "record", full)
+    done = undone(cells)
+    assert "No space left" in str(done.not_on_record)
+    assert (done.loaded, cells.namespace["area"](0)) == (("area",), 1)
 
 
 def test_a_file_that_does_not_load_is_told(cells: Cells) -> None:

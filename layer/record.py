@@ -1,0 +1,40 @@
+"""What one kernel puts on the record of its layer, and what it reads from there. Decides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from .boot_report import Skipped
+from .definition import Key, RelPath
+from .events import EventLog, EventName
+from .keepers import Keepers
+from .plan import Context
+from .store import CommitId
+
+
+class Record:
+    """The record in `events`, as a layer writes it. Everything raises StoreFault where it cannot be written."""
+
+    def __init__(self, events: EventLog) -> None:
+        self._events = events
+        self._keepers = Keepers(events)
+
+    def skipped(self, files: Iterable[Skipped], folder: Path | None = None) -> None:
+        """`files` were left out: the layer's, or those of a cells folder."""
+        where = {"folder": str(folder)} if folder is not None else {}
+        for each in files:
+            self._events.record(EventName.FILE_SKIPPED, **where, path=each.path, reason=each.reason_on_record)
+
+    def committed(self, commit: CommitId, kept: Mapping[Key, RelPath], forgot: Iterable[str], context: Context) -> None:
+        """This kernel made `commit` for the cell of `context`; `kept` are definitions and their files."""
+        self._keepers.kept(kept, context.notebook)
+        where = {"notebook": context.notebook} if context.notebook is not None else {}
+        for key, path in kept.items():
+            self._events.record(EventName.DEFINITION_RECORDED, key=key, path=path, commit=commit, **where)
+        for name in forgot:
+            self._events.record(EventName.DEFINITION_FORGOTTEN, key=name, commit=commit)
+
+    def replaced(self, key: Key, context: Context) -> str | None:
+        """The other notebook that kept `key`, which that of `context` is about to replace; it is said once."""
+        return self._keepers.replaced(key, context.notebook)
