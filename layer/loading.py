@@ -255,7 +255,7 @@ def _reason(error: BaseException, filename: str, is_there: Callable[[str], bool]
             return f"{package} is found nowhere here; install it"
     try:
         said = " ".join(str(error).split())
-    except Exception:  # an exception of the user's may fail to print itself
+    except BaseException:  # an exception of the user's may fail to print itself, in any way
         said = ""
     said = f": {said[:_LONGEST]}{'…' if len(said) > _LONGEST else ''}" if said else ""
     lines = [*_lines_in(error, filename)]

@@ -18,7 +18,7 @@ def why_raised(error: BaseException, filename: str) -> str:
     where = f" at line {lines[-1]}" if lines else ""
     try:
         said = " ".join(str(error).split())
-    except Exception:  # an exception of the user's may fail to print itself
+    except BaseException:  # an exception of the user's may fail to print itself, in any way
         said = ""
     said = f": {said[:_LONGEST]}{'…' if len(said) > _LONGEST else ''}" if said else ""
     return f"{RAISED}{type(error).__name__}{said}{where}"
