@@ -16,7 +16,7 @@ from .deferral import Decided, Elsewhere, decide_deferral, needed_imports
 from .definition import Definition, Kind, RelPath
 from .finding import Finder
 from .given import owner_of
-from .imports import ImportRecord
+from .imports import ImportRecord, entries_in
 from .install import Image
 from .loading import NOTHING, Failed, Loader, Loading, Waiting
 from .mentions import mentioned_by_cell, spoken, words
@@ -41,6 +41,7 @@ class Deferred:
         self._registered: set[str] = set()  # names that, as they load, register themselves with another
         self._parts: dict[str, list[str]] = {}  # owner → the names that are put on it
         self.nodes: dict[str, ast.stmt] = {}  # the defining statements of what was loaded, until boot is over
+        self._imported: dict[str, str] = {}  # what the imports of those that wait bind → a name that they give
         self._reach = Reach({})
         self._finder = Finder(modules)
         self._loader = Loader(self, image, imports, modules, self._finder)
@@ -103,6 +104,9 @@ class Deferred:
                     self._overtake(before)
                 made = frozenset(other for each in needing[name] for other in each.definition.gives)
                 self._mentions[name] = self._mentions.get(name, frozenset()) | made
+        for item in sorted(waiting, key=lambda each: len(each.packages)):
+            for entry in entries_in(item.definition.imports):
+                self._imported.setdefault(entry.binding, item.definition.gives[0])
         given = ((item.definition.gives, item.needs) for item in self._items)
         settled = [n for n in range(len(self._items) - len(waiting)) if not self._reach.waiting >> n & 1]
         self._reach = Reach(self._mentions, given)
@@ -131,10 +135,13 @@ class Deferred:
 
     def reached_by(self, nodes: Sequence[ast.stmt], text: str) -> int:
         """The set of what has to be loaded before a cell of these statements runs; `text` is its text."""
-        known = self._reach.names
-        if not known or known.isdisjoint(words(text)):
+        known, said = self._reach.names, words(text)
+        if not known or (known.isdisjoint(said) and self._imported.keys().isdisjoint(said)):
             return 0
-        found = self._reach.of(mentioned_by_cell(nodes, text))
+        names, there = mentioned_by_cell(nodes, text), self._image.namespace
+        # What a file imports is there for all as soon as it is loaded.
+        names |= {self._imported[name] for name in self._imported.keys() & names if name not in there}
+        found = self._reach.of(names)
         touched = bound_names(nodes).union(*map(changed_in_place, nodes)) & known
         if touched:
             # What was made with the value of now has to be made before that changes; a value is told from a function

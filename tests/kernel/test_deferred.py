@@ -65,6 +65,19 @@ def test_nothing_is_imported_until_a_cell_names_it(booted: Booted, packages: Pac
     assert "TypeError" in traceback[-1]
 
 
+def test_what_a_file_imports_is_there_when_a_cell_names_it(booted: Booted, packages: Packages) -> None:
+    kernel = booted()
+    assert kernel.run("twice(3)").value == "6"
+    assert packages.imports == ["slow"]
+    # What the cell imports itself loads nothing.
+    kernel = booted(
+        {"functions/a/area.py": AREA, "functions/o/o.py": "import other\n\n\ndef o():\n    return other.UNIT\n"}
+    )
+    before = list(packages.imports)
+    assert kernel.run("import os as other\nother.sep").value == "'/'"
+    assert packages.imports == before
+
+
 @pytest.mark.parametrize(
     "cell",
     [
