@@ -108,6 +108,7 @@ class Workspace:
 
     def open_cell(self, request: Request, code: str, count: int | None) -> Cell:
         """A cell that is about to run; `count` is the number of its In, None where it has none."""
+        self.settle()
         keeps = self.layer is not None and self.mode is Mode.ON and request.keeps
         told: list[str] = []
         if request.keeps and request.notices is not Notices.NONE:
@@ -233,6 +234,10 @@ class Workspace:
                 "[layer: git knows no name for you, so commits are by perdure <perdure@localhost>; "
                 "`git config --global user.name` and user.email change that]"
             )
+
+    def settle(self) -> None:
+        """Somebody hears of the kernel: what it has loaded did it no harm."""
+        self._safe.settle()
 
     def begin_loading(self) -> None:
         """What is loaded from now on has the time of one start, all together."""

@@ -27,6 +27,9 @@ from .jsonlines import lines
 Mark = NewType("Mark", str)
 """A file by its path and content: enough to tell a text from the one before, and made in no time."""
 
+LOADED = Mark("loaded")
+"""What a process leaves that loaded all files and died before anybody had heard of it."""
+
 _SLOT = 4096  # bytes: of a longer mark the beginning, which has the checksum
 _SUFFIX = ".boot"
 _TOO_LONG = 4  # lines of facts for each file there is, before the record is written anew
@@ -112,6 +115,10 @@ class BootJournal:
         if self._map is not None:
             data = _cut(mark) + b"\n"
             self._map[: len(data)] = data
+
+    def rests(self) -> None:
+        """All is loaded; whether the kernel comes to life is still to be seen, and `end` is for then."""
+        self.enters(LOADED)
 
     def end(self) -> None:
         """The boot is over."""

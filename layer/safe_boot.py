@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 
 from .alarm import Alarm, Stop
-from .boot_journal import BootJournal, Known, Mark, is_cut_of, mark_of
+from .boot_journal import LOADED, BootJournal, Known, Mark, is_cut_of, mark_of
 from .bounds import Bounds
 from .definition import RelPath
 from .trial import Folder, Job, Tried, try_out
@@ -23,6 +23,7 @@ _FOR_TRIAL = 0.6  # the part of what is left of a start that a trial may take
 
 _KILLED = "it killed the kernel at the last start"
 _BY_CHANCE = "tried by itself it did no harm, so the next start loads it"
+_LATE = "a start ended when all was loaded; what is new is left out of this one, and loaded by the next"
 _NO_TIME = "a start did not end, and there was no time to try it; the next start does"
 
 
@@ -79,6 +80,7 @@ class SafeBoot:
         self._refused: set[tuple[Path, str]] = set()  # by folder and mark
         self._fork = Fork()
         self._is_after_death = False
+        self._resting: list[tuple[BootJournal, FolderWatch]] = []  # boots after which the kernel was not heard of yet
 
     def begin(self) -> None:
         """The time of a start begins."""
@@ -96,21 +98,33 @@ class SafeBoot:
         refused: dict[str, str] = {}
         try:
             # Where an earlier folder was the end of the last start, this one's turn did not come.
-            self._is_after_death = self._is_after_death or bool(deaths)
+            self._is_after_death = self._is_after_death or any(written != LOADED for written in deaths)
             if self._is_after_death or not known.untried.isdisjoint(there):
                 accused = [mark for mark in sorted(there) if any(is_cut_of(written, mark) for written in deaths)]
                 verdict = self._try(root, there, accused, known, defers)
                 journal.note(*verdict.facts)
                 refused = {**verdict.refused}
+            if LOADED in deaths:
+                # Whatever was new did it, and by itself it may do no harm: a timer, a closed descriptor.
+                refused |= dict.fromkeys((m for m in there if m not in known.proven and m not in refused), _LATE)
             refused = {**known.died, **refused}
             with _same_working_folder(), Alarm() as alarm:
                 watch = FolderWatch(marks, journal, alarm, refused, self._bounds, self._until, self._clock, self._fork)
                 yield watch
-            watch.learn()
-        finally:
+        except BaseException:
             journal.end()
+            raise
+        journal.rests()
+        self._resting.append((journal, watch))
         self._refused |= {(root, mark) for mark in refused}
         self._before.append(Folder(str(root), [*(mark for mark in there if mark in refused), *watch.slow]))
+
+    def settle(self) -> None:
+        """The kernel was heard of: what was loaded until now did it no harm."""
+        for journal, watch in self._resting:
+            watch.learn()
+            journal.end()
+        self._resting.clear()
 
     def acquit(self, root: Path, path: RelPath, data: bytes) -> None:
         """The text of the file was run by hand, and the kernel is still there: later starts load it again."""

@@ -98,6 +98,12 @@ class PerdureKernel(IPythonKernel):
         """Overrides IPythonKernel.banner, to add the boot line."""
         return f"{super().banner}{self.workspace.summary()}\n"
 
+    @property
+    def kernel_info(self) -> Any:
+        """Overrides Kernel.kernel_info, which front ends ask for first, to note that the kernel came to life."""
+        self.workspace.settle()
+        return super().kernel_info
+
     async def do_execute(
         self,
         code: str,

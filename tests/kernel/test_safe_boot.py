@@ -322,3 +322,24 @@ def test_torture(layer: Home, new_kernel: StartKernel) -> None:
     told = skips(kernel)
     assert told.keys() == {*hostile}
     assert all(told.values())
+
+
+@pytest.mark.parametrize(
+    "default",
+    ["os.closerange(3, 200)", "asyncio.get_event_loop().close()", "threading.Timer(0.01, os._exit, (1,)).start()"],
+)
+def test_what_ends_the_kernel_after_it_was_loaded_is_left_out_of_the_next_start(
+    layer: Home, new_kernel: StartKernel, default: str
+) -> None:
+    put(layer, good=GOOD)
+    kernel = new_kernel().start()
+    kernel.kill()
+    put(layer, late=f"import asyncio\nimport os\nimport threading\n\n\ndef late(x={default}): ...\n")
+    assert not starts(kernel)
+    assert starts(kernel)
+    assert skips(kernel) == {
+        "late": "a start ended when all was loaded; what is new is left out of this one, and loaded by the next"
+    }
+    assert kernel.run("good()").value == "'good'"
+    assert kernel.run("%forget late").notices == ["[layer: forgot late]"]
+    assert kernel.restart().hello == []

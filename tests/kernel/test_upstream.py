@@ -64,6 +64,7 @@ PINNED = {
     ),
     (IPythonKernel, "__init__"): ("372aa5597bd1", "PerdureKernel.__init__ adds to it"),
     (IPythonKernel, "banner"): ("fef1f5522eea", "PerdureKernel.banner adds the boot line to it"),
+    (IPythonKernel, "kernel_info"): ("f4e83c668435", "PerdureKernel.kernel_info notes that it was asked for"),
     (IPythonKernel, "do_execute"): (
         "e604982101a0",
         "PerdureKernel.do_execute opens a cell before it and shows notices after it",

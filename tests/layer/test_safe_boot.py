@@ -246,9 +246,11 @@ def test_what_ran_to_its_end_is_proven_and_what_was_stopped_comes_last(tmp_path:
         assert not watch.comes_last(one)
         assert watch.run(one, hang) == "it took over 0.02 s to load"
         assert watch.run(two, lambda: None) is None
+    safe.settle()
     with safe.folder(tmp_path, files) as watch:
         assert [watch.comes_last(path) for path in (one, two)] == [True, False]
         watch.run(one, lambda: None)
+    safe.settle()
     journal = BootJournal(tmp_path / "cache", tmp_path)
     journal.begin()
     assert journal.known.proven == {mark_of(path, data) for path, data in files.items()}
@@ -263,8 +265,10 @@ def test_who_was_accused_by_chance_and_is_loaded_again_is_accused_no_more(tmp_pa
     journal.begin()
     journal.note({"proven": [mark]}, {"accused": [mark]})
     journal.end()
-    with SafeBoot(lambda: tmp_path / "cache", Bounds()).folder(tmp_path, {path: b"1"}) as watch:
+    safe = SafeBoot(lambda: tmp_path / "cache", Bounds())
+    with safe.folder(tmp_path, {path: b"1"}) as watch:
         watch.run(path, lambda: None)
+    safe.settle()
     journal = BootJournal(tmp_path / "cache", tmp_path)
     journal.begin()
     assert journal.known.accused == set()
