@@ -17,6 +17,7 @@ from .tree import walk
 
 _EVALUATING = frozenset(
     {"eval", "exec", "compile", "getattr", "hasattr", "setattr", "delattr", "attrgetter", "ev", "ex"}
+    | {"timeit", "repeat", "Timer", "runctx"}
 )
 _NAMESPACES = frozenset({"globals", "locals", "vars"})
 _LINE, _CELL = "run_line_magic", "run_cell_magic"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
 
@@ -44,9 +43,6 @@ def give_attributes(module: ModuleType, waking: Waking) -> None:
             if inherited is not None:
                 return inherited(name)
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-
-        def __dir__(self) -> Iterable[str]:
-            return sorted({*super().__dir__(), *waking.names()})
 
     Main.__name__, Main.__qualname__, Main.__module__ = base.__name__, base.__qualname__, base.__module__
     module.__class__ = Main
