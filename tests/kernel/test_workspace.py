@@ -78,6 +78,7 @@ def test_trouble_is_told_once_to_the_first_cell_that_shows_problems(user: Home) 
 def test_definitions_run_inside_what_is_put_around_them(user: Home) -> None:
     space = workspace(user)
     assert space.layer is not None
+    space.settle()
     file = user.layer / "values/a/AROUND.py"
     file.parent.mkdir(parents=True)
     file.write_text("AROUND = inside\n")
