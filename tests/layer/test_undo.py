@@ -299,4 +299,6 @@ def test_what_is_live_after_an_undo_is_what_a_restart_gives(steps: list[tuple[st
                 }
                 assert not {*done.gone} & (cells.names | again.names)
                 assert not {name.partition(".")[0] for name in done.gone if "." not in name} & cells.namespace.keys()
-                assert not done.failed or cells.names - again.names
+                # What came back and does not load, as a method whose class was deleted since, a restart skips too.
+                failed = {name for skipped in done.failed for name in skipped.names}
+                assert not failed & again.names or cells.names - again.names
