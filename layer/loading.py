@@ -6,8 +6,7 @@ a value.
 
 from __future__ import annotations
 
-import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
@@ -20,6 +19,7 @@ from .finding import Finder
 from .imports import ImportRecord, entries_of
 from .install import FromText, Image
 from .printed import printed
+from .reasons import what_it_raised
 from .source import parse, unwarned
 from .stages import reads_of_definition
 
@@ -253,17 +253,4 @@ def _reason(error: BaseException, filename: str, is_there: Callable[[str], bool]
         package, _, inner = error.name.partition(".")
         if not inner and not is_there(package):
             return f"{package} is found nowhere here; install it"
-    try:
-        said = " ".join(str(error).split())
-    except BaseException:  # an exception of the user's may fail to print itself, in any way
-        said = ""
-    said = f": {said[:_LONGEST]}{'…' if len(said) > _LONGEST else ''}" if said else ""
-    lines = [*_lines_in(error, filename)]
-    where = f" at line {lines[-1]}" if lines else ""
-    return f"it raised {type(error).__name__}{said}{where}"
-
-
-def _lines_in(error: BaseException, filename: str) -> Iterator[int]:
-    for frame, line in traceback.walk_tb(error.__traceback__):
-        if frame.f_code.co_filename == filename:
-            yield line
+    return what_it_raised(error, filename, _LONGEST)

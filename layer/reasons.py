@@ -14,13 +14,18 @@ def why_raised(error: BaseException, filename: str) -> str:
     """What was raised, and at which line of `filename` where that is on the way."""
     if isinstance(error, SyntaxError) and error.filename == filename:
         return f"line {error.lineno}: {error.msg}"  # one that only the compiler finds
+    return what_it_raised(error, filename)
+
+
+def what_it_raised(error: BaseException, filename: str, longest: int = _LONGEST) -> str:
+    """The exception's kind, the first `longest` characters of its words, and the line; whatever it is."""
     lines = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == filename]
     where = f" at line {lines[-1]}" if lines else ""
     try:
         said = " ".join(str(error).split())
     except BaseException:  # an exception of the user's may fail to print itself, in any way
         said = ""
-    said = f": {said[:_LONGEST]}{'…' if len(said) > _LONGEST else ''}" if said else ""
+    said = f": {said[:longest]}{'…' if len(said) > longest else ''}" if said else ""
     return f"{RAISED}{type(error).__name__}{said}{where}"
 
 

@@ -43,7 +43,7 @@ def chosen(environment: str | None, config: str | None, project: Path | None = N
 
 
 def test_the_first_of_environment_config_project_and_personal() -> None:
-    found = Path("/work/Sea Ice/.perdure")
+    found = Path("/srv/Sea Ice/.perdure")
     assert chosen("/a", "/b", found) == Place(Path("/a"), "a", Origin.ENVIRONMENT)
     assert chosen(None, "/b", found) == Place(Path("/b"), "b", Origin.CONFIG)
     assert chosen(None, None, found) == Place(found, "sea_ice", Origin.PROJECT)
