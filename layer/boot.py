@@ -5,33 +5,27 @@ A failing file is left out alone: everything else loads. Knows no store: it is h
 
 from __future__ import annotations
 
-import ast
 import builtins
 from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Protocol
 
-from .binding import bound_names
+from .boot_files import BootFile, BootFiles, Known
 from .boot_report import BootReport, Loaded, Skipped
 from .boot_watch import Unwatched, Watch
 from .deferred import Deferred
 from .definition import Definition, RelPath
-from .errors import UnreadableFile
-from .fileformat import read_file
-from .given import base_of
-from .imports import ImportRecord, entries_of
+from .finding import Answers
+from .imports import ImportRecord
 from .install import FromText, Image
 from .loading import Waiting
-from .naming import name_told_by
-from .order import Loadable, in_order, waits_of
+from .order import in_order, waits_of
 from .printed import printed
 from .reasons import why_not_found, why_raised
-from .scope import Reads
-from .stages import reads_of_definition
-from .view import MODULE_NAMES, RESERVED
+from .view import MODULE_NAMES
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +58,26 @@ class _Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class _File:
-    path: RelPath
-    text: str
-    definition: Definition
-    reads: Reads
-    tree: ast.Module
+class Recipe:
+    """How a boot in which nothing was left out went, so that the next one can go the same way (`replay`)."""
 
-    @property
-    def node(self) -> ast.stmt:
-        """The statement that the definition begins with."""
-        return base_of(self.tree.body, self.definition.key)
+    loaded: tuple[RelPath, ...]  # in the order in which they were
+    foreign: Mapping[RelPath, frozenset[str]]  # by file, what was put back after it had run
+    waiting: Mapping[RelPath, tuple[str, ...]]  # the files that wait, and the packages each waits for
+    hidden: frozenset[str]  # names of earlier folders' that what waits has taken
+    ambient: frozenset[str]  # what files call when called, and only the namespace had before
+    answers: Answers  # what was told of packages
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What of a boot has been done already, by a recipe."""
+
+    recipe: Recipe
+    loaded: tuple[RelPath, ...]  # those of the recipe's that are
+    then: Mapping[str, object] | None = None  # the namespace when all was done; None where there is more to load
+    stopped: Mapping[RelPath, str] = field(default_factory=dict)  # what was stopped on the way, and why
+    output: str = ""  # what was printed
 
 
 class Boot:
@@ -91,10 +94,13 @@ class Boot:
         watch: Watch | None = None,
         deferred: Deferred | None = None,
         catching: Callable[[], AbstractContextManager[object]] = printed,
+        *,
+        known: Mapping[RelPath, Known] | None = None,
+        done: Done | None = None,
     ) -> None:
         """Without a `watch` nothing is bounded. `deferred` takes what is to be loaded later, if it is active.
 
-        `catching` gives what the files print, as a text.
+        `catching` gives what the files print, as a text. `known` are those of `files` that need not be parsed.
         """
         self._deferred = deferred if deferred is not None and deferred.active else None
         self._packages: dict[RelPath, tuple[str, ...]] = {}  # what each file waits for, of those that wait
@@ -106,50 +112,66 @@ class Boot:
         self._image = image
         self._imports = imports
         self._modules = modules
-        self._skipped: dict[RelPath, str] = {}
+        self._done = done
+        self._files = BootFiles(files, known or {})
+        self._skipped: dict[RelPath, str] = {**self._files.unreadable}
         self._loaded: dict[RelPath, Loaded] = {}
-        self._givers: dict[str, RelPath] = {}
-        self._gives: dict[RelPath, tuple[str, ...]] = {}  # the names of files that others give
-        self._files = dict(self._read(files))
+        # For the recipe.
+        self._foreign: dict[RelPath, frozenset[str]] = {}
+        self._hidden: frozenset[str] = frozenset()
+        self._ambient: frozenset[str] = frozenset()
+        self._answers = Answers() if done is None else done.recipe.answers
 
     def run(self) -> BootReport:
         """Load all that loads. Raises nothing of the files' own."""
-        self._skip_those_whose_base_changed()
-        self._skip_those_that_are_dangerous()
-        self._skip_those_that_call_what_is_gone()
-        order = self._order()
-        with self._catching() as output:
-            self._load([path for path in order if path not in self._packages])
-        deferred = self._hold(order)
+        then = None
+        if self._done is None:
+            self._skip_those_whose_base_changed()
+            self._skip_those_that_are_dangerous()
+            self._skip_those_that_call_what_is_gone()
+        else:
+            self._skipped.update(self._done.stopped)
+            then = self._done.then
+        with self._image.noting(then) if then is not None else nullcontext():
+            order = self._order()
+            output = self._load_all([path for path in order if path not in self._packages])
+            deferred = self._hold(order)
         loaded = tuple(self._with_unresolved(item) for item in self._loaded.values())
         skipped = tuple(self._as_skipped(path, reason) for path, reason in sorted(self._skipped.items()))
-        return BootReport(loaded, skipped, str(output), deferred)
+        return BootReport(loaded, skipped, output, deferred)
 
-    def _read(self, files: Mapping[RelPath, bytes]) -> Iterable[tuple[RelPath, _File]]:
-        for path, data in sorted(files.items()):
-            try:
-                file = read_file(path, data)
-                reads = reads_of_definition(*file.tree.body)
-            except UnreadableFile as error:
-                self._skip(path, f"line {error.line}: {error.why}")
-                continue
-            except RecursionError:
-                self._skip(path, "it is nested too deeply to be read")
-                continue
-            names = file.definition.gives
-            if taken := RESERVED.intersection(names):
-                self._skip(path, f"{min(taken)} is the kernel's own")
-                continue
-            if twice := [name for name in names if name in self._givers]:
-                self._gives[path] = names
-                self._skip(path, f"{twice[0]} is defined in {self._givers[twice[0]]} too; remove one of the files")
-                continue
-            self._givers.update(dict.fromkeys(names, path))
-            yield path, _File(path, file.text, file.definition, reads, file.tree)
+    def recipe(self) -> Recipe | None:
+        """How to go the same way again; None where that is not to be wished: something was left out."""
+        if self._skipped or any(item.lazy is not None for item in self._loaded.values()):
+            return None
+        return Recipe(tuple(self._loaded), self._foreign, self._packages, self._hidden, self._ambient, self._answers)
+
+    def _load_all(self, order: list[RelPath]) -> str:
+        """Load what is to be loaded now; gives what that printed."""
+        before = ""
+        if self._done is not None:
+            before = self._done.output
+            self._take(self._done)
+            order = [path for path in order if path not in self._loaded]
+        if not order:
+            return before
+        with self._catching() as output:
+            self._load(order)
+        return f"{before}{output}"
+
+    def _take(self, done: Done) -> None:
+        """What was loaded by the recipe is loaded."""
+        with self._image.noting(self._image.namespace) if done.then is None else nullcontext():
+            for path in done.loaded:
+                file = self._files[path]
+                self._image.install(file.definition, FromText(file.text, str(self._root / path)))
+                self._loaded[path] = Loaded(file.definition, path)
+                file.note_imports(self._imports, self._modules)
 
     def _skip_those_whose_base_changed(self) -> None:
         """Leave out what was written to replace a text of a cells folder that is not the same any more."""
-        for path, file in self._files.items():
+        for file in self._files:
+            path = file.path
             key, overridden = file.definition.key, file.definition.overrides
             if not overridden:
                 continue
@@ -164,34 +186,37 @@ class Boot:
 
         Only the file itself: its callers load, and meet a NameError where they call it.
         """
-        there = {*MODULE_NAMES, *dir(builtins), *self._image.namespace, *self._image.live}
+        # What a file imports is there for all: they share one namespace, as cells do.
+        there = {*MODULE_NAMES, *dir(builtins), *self._image.live, *self._files.bound()}
         for path in self._skipped:  # its names are gone for another reason, which is told
-            there.update(self._names(path))
-        for file in self._files.values():
-            # What a file imports is there for all: they share one namespace, as cells do.
-            there |= bound_names(file.tree.body)
-        for path, file in list(self._files.items()):
-            if gone := sorted(file.reads.call - there - set(file.definition.needs)):
-                self._skip(path, f"it uses {gone[0]}, which nothing defines now")
+            there.update(self._files.names(path))
+        ambient: set[str] = set()
+        for file in self._files:
+            wanted = file.reads.call - there - {*file.definition.needs}
+            if gone := sorted(wanted - self._image.namespace.keys()):
+                self._skip(file.path, f"it uses {gone[0]}, which nothing defines now")
+            ambient |= wanted
+        self._ambient = frozenset(ambient)
 
     def _skip_those_that_are_dangerous(self) -> None:
         """Leave out what must not run here, as it ended the process before."""
-        for path in self._files:
-            if path not in self._skipped and (why := self._watch.refuses(path)):
-                self._skip(path, why)
+        for file in self._files:
+            if file.path not in self._skipped and (why := self._watch.refuses(file.path)):
+                self._skip(file.path, why)
 
     def _order(self) -> list[RelPath]:
         """The files in load order, those that wait among them; it is found out which these are."""
-        files = [
-            Loadable(path, file.definition.gives, file.reads, file.node, file.definition.after)
-            for path, file in self._files.items()
-            if path not in self._skipped
-        ]
-        waits = waits_of(files, self._deferred.nodes if self._deferred is not None else None)
+        there = [file for file in self._files if file.path not in self._skipped]
+        files = [file.loadable() for file in there]
+        waits = waits_of(files, self._deferred.files if self._deferred is not None else None)
         if self._deferred is not None:
-            bodies = {file.path: (self._files[file.path].tree.body, self._files[file.path].text) for file in files}
-            decided = self._deferred.decide(files, waits, bodies)
+            facts = {file.path: file.facts for file in there}
+            if self._done is None:
+                self._answers = self._deferred.ask(each for of_one in facts.values() for each in of_one.needed)
+            decided = self._deferred.decide(files, waits, facts, self._answers)
             self._packages, self._needs = dict(decided.packages), decided.needs
+            if self._done is not None:
+                self._packages = dict(self._done.recipe.waiting)
             for path, reason in decided.missing.items():
                 self._skip(path, reason)
             for path in self._packages:
@@ -209,13 +234,13 @@ class Boot:
             )
             for file, packages in waiting
         )
-        self._deferred.hold(held, [item.definition for item in self._loaded.values()])
+        self._hidden = self._deferred.hold(held, [item.definition for item in self._loaded.values()])
         return held
 
     def _has_to_wait(self, path: RelPath, error: Exception) -> bool:
         """Whether the file needs one that waits, which its text did not tell; then it waits too."""
         name = error.name if isinstance(error, NameError) and error.name else ""
-        giver = self._givers.get(name)
+        giver = self._files.givers.get(name)
         packages = self._packages.get(giver) if giver is not None else None
         if packages is None and self._deferred is not None:
             packages = self._deferred.packages_of(name)  # in a folder loaded before
@@ -256,11 +281,13 @@ class Boot:
     def _is_done(self, path: RelPath) -> bool:
         return path in self._loaded or path in self._skipped or path in self._packages
 
-    def _try(self, file: _File, lazy: str | None = None) -> Exception | None:
+    def _try(self, file: BootFile, lazy: str | None = None) -> Exception | None:
         """Load one file, or skip it; gives back the exception where another file may yet bring what was missing."""
         filename = str(self._root / file.path)
-        way = FromText(file.text, filename, lazy_annotations=lazy is not None)
         try:
+            way = file.way(self._root, lazy=lazy is not None)
+            if foreign := self._image.foreign_names(file.definition, file.facts.imported, file.facts.bound):
+                self._foreign[file.path] = foreign
             stopped = self._watch.run(file.path, lambda: self._image.install(file.definition, way))
         except NameError as error:
             name = error.name
@@ -283,20 +310,20 @@ class Boot:
                 self._skip(file.path, stopped)
                 return None
             self._loaded[file.path] = Loaded(file.definition, file.path, lazy=lazy)
-            for node in file.tree.body:
-                self._imports.note(entries_of(node, self._modules))
+            file.note_imports(self._imports, self._modules)
         return None
 
     def _may_come(self, name: str | None) -> bool:
         """Whether a file not loaded yet gives `name`."""
-        giver = self._givers.get(name or "")
+        giver = self._files.givers.get(name or "")
         return giver is not None and (giver in self._packages or not self._is_done(giver))
 
     def _why_failed(self, path: RelPath, error: Exception) -> str:
         name, reads = error.name if isinstance(error, NameError) else None, self._files[path].reads
-        if name not in reads.load | reads.annotation | self._givers.keys():
+        if name not in reads.load | reads.annotation | self._files.givers.keys():
             return why_raised(error, str(self._root / path))
-        if giver := next((other for other in self._skipped if other != path and name in self._names(other)), None):
+        skipped = (other for other in self._skipped if other != path and name in self._files.names(other))
+        if giver := next(skipped, None):
             return f"it needs {name} to load, and {giver} is skipped"
         return f"it needs {name} to load, which nothing defines"
 
@@ -307,14 +334,8 @@ class Boot:
         missing = tuple(name for name in needs if not hasattr(builtins, name))
         return Loaded(item.definition, item.path, missing, item.lazy)
 
-    def _names(self, path: RelPath) -> tuple[str, ...]:
-        if path in self._files:
-            return self._files[path].definition.gives
-        return self._gives.get(path, (name_told_by(path),))
-
     def _as_skipped(self, path: RelPath, reason: str) -> Skipped:
-        definition = self._files[path].definition if path in self._files else None
-        return Skipped(path, reason, self._names(path), definition)
+        return Skipped(path, reason, self._files.names(path), self._files.definition(path))
 
     def _skip(self, path: RelPath, reason: str) -> None:
         # The file stays among the read ones: its names tell others why they cannot load.

@@ -59,7 +59,7 @@ def _imports(body: Sequence[ast.AST], guarded: bool) -> Iterator[NeededImport]:
 class Elsewhere:
     """What was loaded before: the definitions of earlier folders, by the names they give."""
 
-    nodes: Mapping[str, ast.stmt] = field(default_factory=dict)  # their defining statements
+    files: Mapping[str, Loadable] = field(default_factory=dict)
     packages: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of those that wait, what they wait for
     needed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # names that one which waits needs to load
 
@@ -100,9 +100,9 @@ def decide_deferral(
             own.setdefault(file.path, set()).update(elsewhere.needed[name])
     if not own:
         return Decided({}, missing)
-    nodes = {**elsewhere.nodes, **{name: file.node for file in files for name in file.gives}}
-    read = {file.path: waits.reads[file.path] & nodes.keys() for file in files}
-    owners = {file.path: _registered_with(file, read[file.path], nodes) for file in files}
+    known = {**elsewhere.files, **{name: file for file in files for name in file.gives}}
+    read = {file.path: waits.reads[file.path] & known.keys() for file in files}
+    owners = {file.path: _registered_with(file, read[file.path], known) for file in files}
     for file in files:
         owners[file.path] |= {owner for name in file.gives if (owner := owner_of(name))}
     needs = _with_parts(waits.may, owners, givers, read)
@@ -113,7 +113,7 @@ def decide_deferral(
     for file in files:
         if file.path in packages_of:
             # What may change, by whoever has it, has to be what it was when this loads.
-            changing = {name for name in read[file.path] if _may_change(nodes[name])}
+            changing = {name for name in read[file.path] if known[name].may_change}
             for owner in (owners[file.path] | changing) - {*file.gives}:
                 parts.setdefault(owner, set()).update(file.gives)
     return Decided(
@@ -178,7 +178,7 @@ def _all_read(path: RelPath, waits: Waits, read: Mapping[RelPath, frozenset[str]
     return frozenset().union(*(read[each] for each in seen))
 
 
-def _registered_with(file: Loadable, read: frozenset[str], nodes: Mapping[str, ast.stmt]) -> set[str]:
+def _registered_with(file: Loadable, read: frozenset[str], known: Mapping[str, Loadable]) -> set[str]:
     """What `file` may register itself with as it loads: names whose values that may change; itself is none.
 
     `@REGISTRY.append`, `@app.route("/")`, and `@register` where the body of register reads REGISTRY. Subclasses
@@ -187,10 +187,10 @@ def _registered_with(file: Loadable, read: frozenset[str], nodes: Mapping[str, a
     owners = set()
     for call in file.reads.calls:
         root, _, method = call.partition(".")
-        if root in nodes and method and (method not in _METACLASS_METHODS or _defines(nodes[root], method)):
+        if root in known and method and (method not in _METACLASS_METHODS or _defines(known[root].node, method)):
             owners.add(root)
     if file.reads.calls:
-        owners |= {name for name in read - file.reads.load if _may_change(nodes[name])}
+        owners |= {name for name in read - file.reads.load if known[name].may_change}
     return owners - {*file.gives}
 
 
@@ -199,7 +199,7 @@ def _defines(node: ast.stmt, method: str) -> bool:
     return any(isinstance(part, ast.FunctionDef) and part.name == method for part in body)
 
 
-def _may_change(node: ast.stmt) -> bool:
+def may_change(node: ast.stmt) -> bool:
     """Whether what `node` defines is a value that code can change in place, as far as its text tells."""
     value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
     if value is None or isinstance(value, ast.Lambda):
@@ -239,7 +239,7 @@ def _lost_with(
     while before < len(added):
         before = len(added)
         for file in files:
-            names = sorted(file.reads.load & givers.keys() - elsewhere.nodes.keys() - {*file.gives})
+            names = sorted(file.reads.load & givers.keys() - elsewhere.files.keys() - {*file.gives})
             lost = next((name for name in names if givers[name] in missing), None)
             if lost is not None and file.path not in missing:
                 missing[file.path] = f"it needs {lost} to load, and {givers[lost]} is skipped"

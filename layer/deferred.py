@@ -12,14 +12,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import ModuleType
 
 from .binding import bound_names, changed_in_place
-from .deferral import Decided, Elsewhere, decide_deferral, needed_imports
+from .deferral import Decided, Elsewhere, NeededImport, decide_deferral
 from .definition import Definition, Kind, RelPath
-from .finding import Finder
+from .facts import Facts
+from .finding import Answers, Finder
 from .given import owner_of
 from .imports import ImportRecord, entries_in
 from .install import Image
 from .loading import NOTHING, Failed, Loader, Loading, Waiting
-from .mentions import mentioned_by_cell, spoken, words
+from .mentions import mentioned_by_cell, words
 from .order import Loadable, Waits
 from .reach import Reach, numbers_in
 from .source import parse
@@ -40,7 +41,7 @@ class Deferred:
         self._mentions: dict[str, frozenset[str]] = {}
         self._registered: set[str] = set()  # names that, as they load, register themselves with another
         self._parts: dict[str, list[str]] = {}  # owner → the names that are put on it
-        self.nodes: dict[str, ast.stmt] = {}  # the defining statements of what was loaded, until boot is over
+        self.files: dict[str, Loadable] = {}  # of what was loaded, by name, until boot is over
         self._imported: dict[str, str] = {}  # what the imports of those that wait bind → a name that they give
         self._reach = Reach({})
         self._finder = Finder(modules)
@@ -49,24 +50,32 @@ class Deferred:
 
     # At boot.
 
+    def ask(self, needed: Iterable[NeededImport]) -> Answers:
+        """What is to be told of these imports now, to decide by."""
+        return self._finder.answers(needed)
+
+    def tells_the_same(self, answers: Answers) -> bool:
+        """Whether all would be answered now as it was then."""
+        return self._finder.tells_the_same(answers)
+
     def decide(
-        self, files: Sequence[Loadable], waits: Waits, bodies: Mapping[RelPath, tuple[Sequence[ast.stmt], str]]
+        self, files: Sequence[Loadable], waits: Waits, facts: Mapping[RelPath, Facts], answers: Answers
     ) -> Decided:
-        """What of `files` waits; `bodies` are their statements and texts."""
-        imports = {path: needed_imports(body) for path, (body, text) in bodies.items() if "import" in text}
+        """What of `files` waits; `facts` are theirs, `answers` what was told of their imports."""
+        imports = {path: of_one.needed for path, of_one in facts.items() if of_one.needed}
         packages = {name: self._items[number].packages for name, number in self.names.items()}
         needed = {name: item.packages for item in self.waiting() for name in item.needs}
         needed |= {name: packages[name] for name in self._registered & packages.keys()}
-        before = Elsewhere(self.nodes, packages, needed)
-        decided = decide_deferral(files, waits, imports, self._finder.is_cheap, self._finder.is_there, before)
+        before = Elsewhere(self.files, packages, needed)
+        decided = decide_deferral(files, waits, imports, answers.is_cheap, answers.is_there, before)
         for file in files:
             if file.path not in decided.missing:
-                names = file.reads.all | spoken(*bodies[file.path])
+                names = file.reads.all | facts[file.path].spoken
                 for name in file.gives:
                     comes_over = name in file.reads.load or name in needed  # an earlier one, which is loaded too
                     earlier = self._mentions.get(name, frozenset()) if comes_over else frozenset()
                     self._mentions[name] = names | earlier
-                    self.nodes[name] = file.node
+                    self.files[name] = file
         for file in files:
             for name in file.gives:
                 if owner := owner_of(name):
@@ -81,11 +90,13 @@ class Deferred:
         """What the definition that gives `name` waits for; None where none that waits does."""
         return self._items[self.names[name]].packages if name in self.names else None
 
-    def hold(self, waiting: Sequence[Waiting], live: Iterable[Definition]) -> None:
+    def hold(self, waiting: Sequence[Waiting], live: Iterable[Definition]) -> frozenset[str]:
         """Have these, in load order, wait; they are kept and live as any other but for their objects.
 
-        `live` are those of the same folder that have been loaded: what they take the place of waits no more.
+        `live` are those of the same folder that have been loaded: what they take the place of waits no more. Gives the
+        names under which nothing earlier is to be had any more.
         """
+        hidden: set[str] = set()
         for definition in live:
             for name in self.names.keys() & {*definition.gives}:
                 self._overtake(self.names.pop(name))
@@ -96,7 +107,9 @@ class Deferred:
             needing = {name: [e for e in earlier if name in e.needs] for name in item.definition.gives}
             keeps = {name for name, others in needing.items() if others or _reads(item.text, name)}
             keeps |= self._registered & {*item.definition.gives}  # what the earlier one registers stays so
-            self._image.defer(item.definition, {*item.definition.gives} - keeps)
+            hides = {*item.definition.gives} - keeps
+            hidden |= hides
+            self._image.defer(item.definition, hides)
             for name in item.definition.gives:
                 before = self.names.get(name)
                 self.names[name] = number
@@ -111,6 +124,7 @@ class Deferred:
         settled = [n for n in range(len(self._items) - len(waiting)) if not self._reach.waiting >> n & 1]
         self._reach = Reach(self._mentions, given)
         self._reach.settle(settled)
+        return frozenset(hidden)
 
     def failures(self) -> list[Failed]:
         """What waits still since it could not be loaded when it was named."""
@@ -123,7 +137,7 @@ class Deferred:
 
     def ready(self) -> None:
         """Boot is over: what is remembered for what may wait is let go where nothing does."""
-        self.nodes.clear()
+        self.files.clear()
         if not self._reach.waiting:
             self._mentions.clear()
 

@@ -4,10 +4,25 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from types import ModuleType
 
 from .deferral import NeededImport
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What was told of imports and packages, for who asks the same again."""
+
+    cheap: Mapping[tuple[str, str | None], bool] = field(default_factory=dict)  # by module and attribute
+    there: Mapping[str, bool] = field(default_factory=dict)  # by package
+
+    def is_cheap(self, needed: NeededImport) -> bool:
+        return needed.package in sys.stdlib_module_names or self.cheap[needed.module, needed.attribute]
+
+    def is_there(self, package: str) -> bool:
+        return self.there[package]
 
 
 class Finder:
@@ -28,6 +43,20 @@ class Finder:
         if attribute in (None, "*") or attribute in vars(module) or "__path__" not in vars(module):
             return True
         return f"{needed.module}.{attribute}" in self._modules
+
+    def answers(self, needed: Iterable[NeededImport]) -> Answers:
+        """What is to be told of these imports now."""
+        each = {(one.module, one.attribute): one for one in needed if one.package not in sys.stdlib_module_names}
+        cheap = {key: self.is_cheap(one) for key, one in each.items()}
+        packages = {one.package for key, one in each.items() if not cheap[key]}
+        return Answers(cheap, {package: self.is_there(package) for package in packages})
+
+    def tells_the_same(self, answers: Answers) -> bool:
+        """Whether all would be answered now as it was then."""
+        return all(
+            self.is_cheap(NeededImport(module, attribute, False)) == cheap
+            for (module, attribute), cheap in answers.cheap.items()
+        ) and all(self.is_there(package) == there for package, there in answers.there.items())
 
     def is_there(self, package: str) -> bool:
         if package not in self._there:

@@ -125,7 +125,21 @@ def entries_of(statement: ast.stmt, modules: Mapping[str, ModuleType]) -> tuple[
 
     A star import stands for one `from m import name` for each name it gave.
     """
-    return tuple(entry for node in _imports(statement) for entry in _entries(node, modules))
+    return tuple(expanded(unexpanded_entries(statement), modules))
+
+
+def unexpanded_entries(statement: ast.stmt) -> tuple[ImportEntry, ...]:
+    """As `entries_of`, with one entry of the binding `*` for a star import."""
+    return tuple(entry for node in _imports(statement) for entry in _entries(node))
+
+
+def expanded(entries: Iterable[ImportEntry], modules: Mapping[str, ModuleType]) -> Iterator[ImportEntry]:
+    """The entries, with those that star imports stand for now."""
+    for entry in entries:
+        if entry.binding == "*":
+            yield from (ImportEntry(name, entry.module, name) for name in _star(modules.get(entry.module)))
+        else:
+            yield entry
 
 
 def find(name: str, live: object, modules: Mapping[str, ModuleType]) -> ImportEntry | None:
@@ -239,19 +253,15 @@ def _imports(statement: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
             yield from _imports(child)
 
 
-def _entries(node: ast.Import | ast.ImportFrom, modules: Mapping[str, ModuleType]) -> Iterator[ImportEntry]:
+def _entries(node: ast.Import | ast.ImportFrom) -> Iterator[ImportEntry]:
     if isinstance(node, ast.Import):
         for alias in node.names:
             binding = alias.asname or alias.name.partition(".")[0]
             yield ImportEntry(binding, alias.name, None, renamed=alias.asname is not None)
     elif node.level == 0 and node.module not in (None, "__future__"):
         for alias in node.names:
-            if alias.name == "*":
-                for name in _star(modules.get(node.module)):
-                    yield ImportEntry(name, node.module, name)
-            else:
-                binding = alias.asname or alias.name
-                yield ImportEntry(binding, node.module, alias.name, renamed=binding != alias.name)
+            binding = alias.asname or alias.name
+            yield ImportEntry(binding, node.module, alias.name, renamed=binding != alias.name)
 
 
 def _star(module: ModuleType | None) -> Iterable[str]:

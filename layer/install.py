@@ -9,9 +9,10 @@ import __future__
 
 import ast
 import weakref
-from collections.abc import Callable, Collection, MutableMapping
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from types import MappingProxyType
+from types import CodeType, MappingProxyType
 from typing import TypeAlias
 
 from .binding import bound_names
@@ -32,6 +33,29 @@ class FromText:
     text: str
     filename: str
     lazy_annotations: bool = False  # as under `from __future__ import annotations`
+    compiled: Compiled | None = None  # what `text` was compiled to, without lazy annotations; None where it is to be
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A definition's file as it runs, and the names that it binds."""
+
+    code: CodeType
+    imported: frozenset[str]  # by import statements at its top level
+    bound: frozenset[str]  # all of them
+
+
+def compile_file(
+    text: str, filename: str, *, lazy_annotations: bool = False, tree: ast.Module | None = None
+) -> Compiled:
+    """Compile the whole of a definition's file, of which `tree` is the tree if that is known. Raises as `compile`."""
+    flags = __future__.annotations.compiler_flag if lazy_annotations else 0
+    with unwarned():
+        if tree is None:
+            tree = ast.parse(text, filename)
+        code = compile(tree, filename, "exec", flags=flags, dont_inherit=True)
+    imported = bound_names(node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom))
+    return Compiled(code, imported, bound_names(tree.body))
 
 
 Way: TypeAlias = InPlace | FromText
@@ -46,7 +70,17 @@ class Image:
         self.live = MappingProxyType(self._live)  # by every name a definition gives
         self.loaded: dict[str, Definition] = {}  # by name, what was loaded from a file last, and not defined by a cell
         self.functions: set[str] = set()  # the names whose value could be called when marked
+        self._then: Mapping[str, object] | None = None  # the namespace as it was when that happened which is noted now
         self._same: dict[str, Callable[[object], bool]] = {}  # whether a value is what the name had when marked
+
+    @contextmanager
+    def noting(self, then: Mapping[str, object]) -> Iterator[None]:
+        """In the block it is only noted what has been done, when the namespace was as `then`."""
+        self._then = then
+        try:
+            yield
+        finally:
+            self._then = None
 
     def install(self, definition: Definition, way: Way) -> None:
         """Make `definition` the live one under its names.
@@ -54,7 +88,8 @@ class Image:
         Raises whatever running the text raises; then the record is as before, though imports may have been bound.
         """
         if isinstance(way, FromText):
-            self._run(definition, way)
+            if self._then is None:
+                self._run(definition, way)
             self.loaded.update(dict.fromkeys(definition.gives, definition))
         for name in definition.gives:
             self._live[name] = definition
@@ -66,7 +101,7 @@ class Image:
         What there was before under a name in `hide` is nobody's any more.
         """
         for name in definition.gives:
-            if name in hide:
+            if name in hide and self._then is None:
                 self.namespace.pop(name, None)
             self._live[name] = definition
             self.mark(name)
@@ -96,7 +131,7 @@ class Image:
 
     def mark(self, name: str) -> None:
         """Take what the definition's `name` is now for the definition's own."""
-        live = value_of(name, self.namespace)
+        live = value_of(name, self.namespace if self._then is None else self._then)
         (self.functions.add if callable(live) else self.functions.discard)(name)
         if name in self._live:
             self._same[name] = _telling(live)
@@ -107,14 +142,13 @@ class Image:
         return same is None or not same(value_of(name, self.namespace))
 
     def _run(self, definition: Definition, way: FromText) -> None:
-        flags = __future__.annotations.compiler_flag if way.lazy_annotations else 0
-        with unwarned():
-            tree = ast.parse(way.text, way.filename)
-            code = compile(tree, way.filename, "exec", flags=flags, dont_inherit=True)
-        foreign = self._foreign_names(definition, tree)
+        compiled = way.compiled
+        if compiled is None or way.lazy_annotations:
+            compiled = compile_file(way.text, way.filename, lazy_annotations=way.lazy_annotations)
+        foreign = self.foreign_names(definition, compiled.imported, compiled.bound)
         before = {name: self.namespace.get(name, MISSING) for name in foreign}
         try:
-            exec(code, self.namespace)  # type: ignore[arg-type]  # a user namespace is a dict
+            exec(compiled.code, self.namespace)  # type: ignore[arg-type]  # a user namespace is a dict
         finally:
             for name, value in before.items():
                 if value is MISSING:
@@ -122,12 +156,11 @@ class Image:
                 else:
                     self.namespace[name] = value
 
-    def _foreign_names(self, definition: Definition, tree: ast.Module) -> frozenset[str]:
-        """The names that the file sets on its way but that other definitions give."""
-        imports = bound_names(node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom))
+    def foreign_names(self, definition: Definition, imported: frozenset[str], bound: frozenset[str]) -> frozenset[str]:
+        """The names that the file of `definition` sets on its way but that other definitions give."""
         # `from math import sqrt`, though sqrt is a function of the user's own since.
-        foreign = imports & self._live.keys()
-        own = bound_names(tree.body) - imports
+        foreign = imported & self._live.keys()
+        own = bound - imported
         # `A, B = 1, 2` after a new A; of what a hand wrote beside a definition, what another one gives.
         foreign |= own if definition.names else own & (self._live.keys() | RESERVED)
         if definition.kind is Kind.METHOD:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import heapq
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from .definition import Key, RelPath
@@ -25,8 +25,13 @@ class Loadable:
     path: RelPath
     gives: tuple[str, ...]
     reads: Reads
-    node: ast.stmt  # the defining statement, for what runs when others call it
+    defining: Callable[[], ast.stmt]  # gives the defining statement, for what runs when others call it; asked seldom
     after: tuple[Key, ...] = ()
+    may_change: bool = False  # whether what it defines is a value that code can change in place, by its text
+
+    @property
+    def node(self) -> ast.stmt:
+        return self.defining()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +59,13 @@ def in_order(waits: Waits) -> list[RelPath]:
     return order + sorted(waits.must.keys() - {*order})
 
 
-def waits_of(files: Iterable[Loadable], before: Mapping[str, ast.stmt] | None = None) -> Waits:
-    """What each of `files` loads after; `before` are the defining statements of what was loaded before, by name."""
+def waits_of(files: Iterable[Loadable], before: Mapping[str, Loadable] | None = None) -> Waits:
+    """What each of `files` loads after; `before` is what was loaded before, by name."""
     by_path = {file.path: file for file in sorted(files, key=lambda file: file.path)}
     givers = {name: file for file in reversed(by_path.values()) for name in file.gives}
     there = before or {}
-    running = Running(lambda name: givers[name].node if name in givers else there.get(name))
+    known = {**there, **givers}
+    running = Running(lambda name: known[name].node if name in known else None)
     after = {path: _paths(file.after, givers) for path, file in by_path.items()}
     later: dict[RelPath, set[RelPath]] = {path: set() for path in by_path}
     for path, earlier in after.items():

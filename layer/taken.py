@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import partial
 
 from .binding import bound_names
 from .definition import Definition, Key, RelPath
@@ -67,10 +68,14 @@ def in_load_order(definitions: Iterable[Definition]) -> tuple[Definition, ...]:
         # Of two folders, definitions may have one path.
         by_path[RelPath(f"{path_of(definition.kind, definition.key)} {definition.key}")] = definition
     order = load_order(
-        Loadable(path, made.gives, reads_of_kept(made), base_of(parse(made.text).body, made.key), made.after)
+        Loadable(path, made.gives, reads_of_kept(made), partial(_defining, made), made.after)
         for path, made in by_path.items()
     )
     return tuple(by_path[path] for path in order)
+
+
+def _defining(made: Definition) -> ast.stmt:
+    return base_of(parse(made.text).body, made.key)
 
 
 def _body(cell: str) -> list[ast.stmt]:

@@ -311,7 +311,13 @@ def test_both_load_in_the_same_order(files: dict[str, Facts]) -> None:
         body = parsed(facts.text)
         node = base_of(body, facts.key)
         loadable.append(
-            Loadable(RelPath(path), facts.names, reads_of_definition(*body), node, tuple(map(Key, facts.after)))
+            Loadable(
+                RelPath(path),
+                facts.names,
+                reads_of_definition(*body),
+                lambda node=node: node,  # type: ignore[misc]
+                tuple(map(Key, facts.after)),
+            )
         )
     assert load_order(files) == order_by_perdure(loadable)
 
