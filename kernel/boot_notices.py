@@ -26,6 +26,7 @@ def problems(layer: Layer, *, records: bool) -> list[str]:
     ]
     told += some(lazy, "more loaded so; %cells lists them")
     if records:
+        # Where the start was a replay, nothing was left out.
         try:
             told += _dirt(layer)
             layer.record_skipped()
@@ -36,7 +37,7 @@ def problems(layer: Layer, *, records: bool) -> list[str]:
 
 def printed(layer: Layer) -> list[str]:
     """What loading printed, if anything, as a clause."""
-    output = layer.report.output.rstrip()
+    output = (layer.report if layer.replayed is None else layer.replayed).output.rstrip()
     return [f"loading printed:\n{output}"] if output else []
 
 

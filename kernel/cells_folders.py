@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -42,8 +42,9 @@ class CellsFolders:
         safe: SafeBoot | None = None,
         *,
         defer: bool = False,
+        cache: Callable[[], Path] | None = None,
     ) -> None:
-        self.shipped = Shipped(namespace, modules, safe, defer=defer)
+        self.shipped = Shipped(namespace, modules, safe, defer=defer, cache=cache)
         self.refused: list[Refused] = []
         texts, odd = _texts_of(configured)
         self.refused += [Refused(Path(repr(o)), "is no path; c.PerdureKernel.cells is a list of texts") for o in odd]
@@ -83,7 +84,7 @@ class CellsFolders:
             if is_blank(path):
                 return
             opened = open_folder(CellsPlace(path), trust, layer=layer, taken=())
-            if opened.path == Path(os.path.realpath(layer)) or opened.path in {f.path for f in self.shipped.folders}:
+            if opened.path == Path(os.path.realpath(layer)) or opened.path in self._paths():
                 return  # it is loaded in any case
             self.personal = opened.path
             if isinstance(opened, Refused):
@@ -114,7 +115,9 @@ class CellsFolders:
             self.refused[self.refused.index(refused)] = opened
             return f"{self._named(opened.path).capitalize()} {opened.path} {opened.why}.", None
         self.refused.remove(refused)
-        loaded = self.shipped.load(opened, PERSONAL if opened.path == self.personal else None)
+        self.shipped.load(opened, PERSONAL if opened.path == self.personal else None)
+        self.shipped.complete()
+        loaded = self.shipped.folders[-1]
         count = len(loaded.report.live)
         what = self._named(opened.path).capitalize()
         told = [f"{what} {opened.path}: {count} definition{'s'[: count != 1]} loaded.", *self._skips(loaded)]
@@ -124,13 +127,16 @@ class CellsFolders:
 
     def summary(self) -> str:
         """How many there are, as a part of the boot line; empty where none was asked for."""
+        replayed = self.shipped.replayed
         loaded = sum(folder.path != self.personal for folder in self.shipped.folders)
+        loaded += sum(folder.root != self.personal for folder in replayed)
         left = sum(refused.path != self.personal for refused in self.refused)
         below = [
             f"over {len(folder.report.live)} of the personal layer"
             for folder in self.shipped.folders
             if folder.path == self.personal
         ]
+        below += [f"over {folder.count} of the personal layer" for folder in replayed if folder.root == self.personal]
         if loaded or left:
             count = f"{loaded} cells folder{'s'[: loaded != 1]}"
             below.append(f"{count} ({left} not loaded)" if left else count)
@@ -151,7 +157,8 @@ class CellsFolders:
 
     def printed(self) -> str:
         """What loading printed."""
-        return "".join(loaded.report.output for loaded in self.shipped.folders)
+        outputs = [loaded.report.output for loaded in self.shipped.folders]
+        return "".join([*outputs, *(replayed.output for replayed in self.shipped.replayed)])
 
     def listed(self, layer: Sequence[Entry]) -> list[str]:
         """The lines of `%cells`, folder by folder; `layer` are the layer's definitions."""
@@ -192,6 +199,10 @@ class CellsFolders:
             for item in report.loaded
             if item.lazy is not None
         ]
+
+    def _paths(self) -> set[Path]:
+        """Of the folders that are loaded."""
+        return {folder.path for folder in self.shipped.folders} | {folder.root for folder in self.shipped.replayed}
 
     def _named(self, path: Path) -> str:
         """What the folder at `path` is."""

@@ -29,11 +29,26 @@ _TYPES = {Kind.FUNCTION: "function", Kind.CLASS: "type"}
 class Waking:
     """What waits in one kernel, as those see it who name it."""
 
-    def __init__(self, deferred: Deferred, cell: ContextVar[Cell | None], tell: Callable[[str], None]) -> None:
-        """`tell` takes a line for the next cell that shows all notices, for what is loaded while none runs."""
-        self._deferred = deferred
+    def __init__(
+        self,
+        deferred: Deferred,
+        cell: ContextVar[Cell | None],
+        tell: Callable[[str], None],
+        complete: Callable[[], None],
+    ) -> None:
+        """`tell` takes a line for the next cell that shows all notices, for what is loaded while none runs.
+
+        `complete` is called before `deferred` is asked: until then it may not know yet what waits.
+        """
+        self._asked = deferred
+        self._complete = complete
         self._cell = cell
         self._tell = tell
+
+    @property
+    def _deferred(self) -> Deferred:
+        self._complete()
+        return self._asked
 
     def before_cell(self, nodes: Sequence[ast.stmt], text: str) -> NotLoaded | None:
         """Load what the cell of these statements may reach; the fault if what it names itself cannot be loaded.

@@ -5,11 +5,12 @@ Owns how a kernel comes by its layer: mode, place, trust, boot. Knows no IPython
 
 from __future__ import annotations
 
+import ast
 import builtins
 import logging
 import os
 import sys
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from pathlib import Path
@@ -19,6 +20,7 @@ from perdure.layer.disk import RealDisk
 from perdure.layer.errors import LayerError
 from perdure.layer.events import EventLog
 from perdure.layer.git import git_identity
+from perdure.layer.mentions import words
 from perdure.layer.opening import Absent, Opening, Ready, Untrusted, open_layer
 from perdure.layer.place import (
     MODE_VARIABLE,
@@ -36,9 +38,11 @@ from perdure.layer.place import (
 from perdure.layer.plan import Context
 from perdure.layer.project import find_project
 from perdure.layer.room import Layer
+from perdure.layer.run import Run
 from perdure.layer.safe_boot import SafeBoot
 from perdure.layer.session import session_id
 from perdure.layer.source import Source
+from perdure.layer.starting import Replayed
 from perdure.layer.trust import TrustRecord
 from perdure.layer.view import MODULE_NAMES
 
@@ -78,10 +82,13 @@ class Workspace:
         self.session = session_id(self._environ)
         self.cell: ContextVar[Cell | None] = ContextVar("perdure_cell", default=None)  # the one this context runs
         self._safe = SafeBoot(lambda: Homes.of_user().cache, bounds or Bounds())
-        self.cells_folders = CellsFolders(namespace, sys.modules, self._environ, cells, self._safe, defer=defer)
+        self._cells = CellsFolders(
+            namespace, sys.modules, self._environ, cells, self._safe, defer=defer, cache=lambda: Homes.of_user().cache
+        )
         self.ran: list[str] = []  # the texts of the cells of this session, as IPython has transformed them
-        self.waking = Waking(self.cells_folders.shipped.deferred, self.cell, self._tell)
-        self.layer: Layer | None = None
+        self.waking = Waking(self._cells.shipped.deferred, self.cell, self._tell, self.complete)
+        self._layer: Layer | None = None
+        self._untouched: frozenset[str] | None = None  # until all is known of what was replayed: names of it
         self.place: Place | None = None
         self._folders: tuple[Path, ...] = ()  # what notebooks are named from: the project's, the working folder
         self._notebooks: dict[str, str | None] = {}  # what a request said → the notebook
@@ -104,28 +111,99 @@ class Workspace:
         with around or nullcontext():
             self._guarded(self._load_cells_folders)
             self.boot_layer()
-        self.cells_folders.shipped.deferred.ready()
+        if replayed := self._replayed():
+            self._untouched = frozenset().union(*(each.names for each in replayed))
+        else:
+            self._cells.shipped.deferred.ready()
+
+    @property
+    def layer(self) -> Layer | None:
+        """The layer that this kernel keeps to, if it has one."""
+        self.complete()
+        return self._layer
+
+    @layer.setter
+    def layer(self, layer: Layer | None) -> None:
+        self._layer = layer
+
+    @property
+    def cells_folders(self) -> CellsFolders:
+        """The cells folders of this kernel."""
+        self.complete()
+        return self._cells
+
+    def complete(self) -> None:
+        """Find out what is to be known of what the start only replayed, before anybody asks (ADR 15)."""
+        if self._untouched is None:
+            return
+        with self._cells.shipped.deferred.lock:
+            if self._is_complete():
+                return
+            self._guarded(self._find_out)
+            self._untouched = None
+
+    def _is_complete(self) -> bool:
+        return self._untouched is None
+
+    def _find_out(self) -> None:
+        self._cells.shipped.complete()
+        if self._layer is not None:
+            self._layer.complete()
+        self._cells.shipped.deferred.ready()
+
+    def may_touch(self, nodes: Sequence[ast.stmt], text: str) -> bool:
+        """Whether these statements may define, bind or name anything that has to do with the layer; then all is known.
+
+        Before the kernel's first idle moment a cell that does not runs without waiting for that.
+        """
+        if (names := self._untouched) is not None:
+            if all(isinstance(node, ast.Expr | ast.Pass) for node in nodes) and ":=" not in text:
+                said = words(text)
+                if "get_ipython" not in said and names.isdisjoint(said):
+                    return False
+            self.complete()
+        return True
+
+    def rest(self) -> None:
+        """The kernel has nothing to do: find out what is still to be known, and leave the next start its bundles."""
+        self.complete()
+        starting = self._cells.shipped.starting
+        bundlings, starting.to_write = starting.to_write, []
+        if bundlings:
+            from perdure.layer.bundling import write_in_background  # as a start need not
+
+            write_in_background(Homes.of_user().cache, bundlings)
+
+    def _replayed(self) -> list[Replayed]:
+        layer = self._layer.replayed if self._layer is not None else None
+        return [*self._cells.shipped.replayed, *([layer] if layer is not None else [])]
 
     def open_cell(self, request: Request, code: str, count: int | None) -> Cell:
         """A cell that is about to run; `count` is the number of its In, None where it has none."""
         self.settle()
-        keeps = self.layer is not None and self.mode is Mode.ON and request.keeps
+        layer = self._layer
+        keeps = layer is not None and self.mode is Mode.ON and request.keeps
         told: list[str] = []
         if request.keeps and request.notices is not Notices.NONE:
             told, self._problems = self._problems, []
         if request.keeps and request.notices is Notices.ALL:
             told, self._news = [*self._news, *told], []
-            if self.layer is not None:
-                told += others.news(self.layer)
+            if layer is not None and layer.tracked.is_stirred:
+                self.complete()
+                told += others.news(layer)
         context = Context(
             self.session,
             count,
             self._notebook(request.notebook),
             Source(code).leading_comment() if keeps and "#" in code else "",
         )
-        run = self.layer.run() if self.layer is not None and keeps else None
+        begin = self._begin_run if layer is not None and keeps else None
         ran = self.ran.append if request.keeps else None
-        return Cell(run, context, tuple(told), kind=request.kind, ran=ran)
+        return Cell(begin, context, tuple(told), kind=request.kind, ran=ran)
+
+    def _begin_run(self) -> Run:
+        assert self.layer is not None
+        return self.layer.run()
 
     def has(self, name: str) -> bool:
         """Whether the user's namespace has `name`."""
@@ -182,20 +260,20 @@ class Workspace:
         """One line on the layer, as the banner shows it."""
         if self.mode is Mode.OFF:
             return "perdure keeps and loads nothing (PERDURE_MODE=off)"
-        cells = self.cells_folders.summary()
-        if self.layer is None:
+        cells, layer = self._cells.summary(), self._layer
+        if layer is None:
             folders = f"; {cells}" if cells else ""
             return f"perdure has no layer: {self.trouble or 'none was made yet, and nothing may be written'}{folders}"
-        count = len(self.layer.definitions)
+        count = len(layer.definitions) if layer.replayed is None else layer.replayed.count
         parts = [f"{count} definition{'s'[: count != 1]}", *([cells] if cells else [])]
-        if skipped := len(self.layer.report.skipped):
+        if skipped := len(layer.report.skipped):
             parts.append(f"{skipped} skipped")
         if self.mode is Mode.READONLY:
             parts.append("nothing is kept (read-only)")
         if self.waiting is not None:
             parts.append(f"{self.waiting.path} is not trusted")
         project = "project " if self.place is not None and self.place.origin is Origin.PROJECT else ""
-        return f"perdure {project}layer {self.layer.root}: {', '.join(parts)}; %cells lists them"
+        return f"perdure {project}layer {layer.root}: {', '.join(parts)}; %cells lists them"
 
     def problem(self, said: str) -> None:
         """Have the next cell that shows notices tell what is `said`."""
@@ -227,7 +305,7 @@ class Workspace:
             self._namespace,
             events,
             ambient=self._ambient,
-            shipped=self.cells_folders.shipped,
+            shipped=self._cells.shipped,
         )
         if ready.made and _git_name() is None:
             self._news.append(
@@ -245,7 +323,7 @@ class Workspace:
 
     def boot_layer(self) -> None:
         """Load the layer, if there is one, and note what is to be told of it."""
-        self._guarded(lambda: self._load_and_tell(self.layer) if self.layer is not None else None)
+        self._guarded(lambda: self._load_and_tell(self._layer) if self._layer is not None else None)
 
     def personal(self) -> Place:
         """Where the user's own layer is."""
@@ -284,7 +362,7 @@ class Workspace:
         return known[key]
 
     def _load_cells_folders(self) -> None:
-        folders = self.cells_folders
+        folders = self._cells
         record = TrustRecord(Homes.of_user().state, RealDisk())
         if folders:
             folders.load(record, self.place.path if self.place is not None else None)

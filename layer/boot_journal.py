@@ -40,6 +40,11 @@ def mark_of(path: RelPath, data: bytes) -> Mark:
     return Mark(f"{zlib.crc32(data)} {len(data)} {path}")
 
 
+def folder_in(cache: Path, root: Path) -> Path:
+    """Where in the user's cache lies what boots of the folder `root` leave."""
+    return cache / "boot" / hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:32]
+
+
 @dataclass(slots=True)
 class Known:
     """What earlier boots say of files."""
@@ -82,8 +87,7 @@ class BootJournal:
     """The journal of one boot of one folder. Where the cache cannot be written, it knows nothing and says nothing."""
 
     def __init__(self, cache: Path, root: Path) -> None:
-        name = hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:32]
-        self._folder = cache / "boot" / name
+        self._folder = folder_in(cache, root)
         self._file: Path | None = None
         self._map: mmap.mmap | None = None
         self._descriptor = -1

@@ -20,7 +20,7 @@ from .definition import RelPath
 from .disk import Disk
 from .errors import LayerUnusable, UnknownCommit
 from .git_commit import WAIT, Commits
-from .git_files import definition_files, drop_empty_folders, unknown_files
+from .git_files import definition_files, definition_stamps, drop_empty_folders, unknown_files
 from .git_index import index_of
 from .git_locks import TURN, turn
 from .git_recovery import Note, take_back
@@ -28,7 +28,7 @@ from .git_refs import Refs
 from .git_tree import every_file, tree_of
 from .interrupts import interrupts_deferred
 from .journal import Journal, told_as_fault
-from .store import FALLBACK, Change, Changed, CommitId, Dirt, Identity, LogEntry, Message, Write, parts
+from .store import FALLBACK, Change, Changed, CommitId, Dirt, Identity, LogEntry, Message, Stamp, Write, parts
 
 if TYPE_CHECKING:
     from dulwich.objects import Commit, ObjectID
@@ -85,6 +85,9 @@ class GitStore:
 
     def files(self) -> Mapping[RelPath, bytes]:
         return definition_files(self.path)
+
+    def stamps(self) -> Mapping[RelPath, Stamp]:
+        return definition_stamps(self.path)
 
     def file(self, path: RelPath) -> bytes | None:
         with told_as_fault(self.path / path):

@@ -43,6 +43,9 @@ class MemoryStore:
     def files(self) -> Mapping[RelPath, bytes]:
         return {path: data for path, data in sorted(self._working.items()) if holds_definition(path)}
 
+    def stamps(self) -> None:
+        return None
+
     def file(self, path: RelPath) -> bytes | None:
         return self._working.get(path)
 

@@ -27,6 +27,7 @@ from .refresh import Refresh, Refreshed
 from .reread import reread as read_again
 from .run import Run
 from .shipped import LoadedFolder, Location, Shipped
+from .starting import Replayed, Started
 from .store import Dirt, LogEntry, Remove, Store
 from .tracked import Tracked
 from .view import InLayer, Variable, View
@@ -58,6 +59,7 @@ class Layer:
         self.root = root
         self.image = self.shipped.image
         self.report = BootReport()
+        self.replayed: Replayed | None = None  # until it is completed, nothing else here may be asked
         self._store = store
         self.record = Record(events)
         self._ambient = ambient
@@ -67,7 +69,7 @@ class Layer:
         self.deferred = self.shipped.deferred
         self.lock = self.deferred.lock
 
-    def boot(self) -> BootReport:
+    def boot(self) -> None:
         """Load every definition file; what fails is left out and reported.
 
         Raises:
@@ -75,12 +77,28 @@ class Layer:
         """
         with self.lock:
             self.tracked.begin()
-            self.report = self.shipped.boot(self.root, self.tracked.files)
-            self.deferred.ready()
-            entries = [Entry(definition, path) for definition, path in self.report.live]
-            entries += [Entry(s.definition, s.path, awake=False) for s in self.report.skipped if s.definition]
-            self.table = Table(entries)
-        return self.report
+            started = self.shipped.boot(self.root, self._store)
+            if isinstance(started, Replayed):
+                self.replayed = started
+            else:
+                self._has_started(started)
+
+    def complete(self) -> None:
+        """Where the files were loaded by a replay: find out what is to be known of them, before anything is asked."""
+        if self.replayed is None:
+            return
+        with self.lock:
+            self.shipped.complete()
+            replayed, self.replayed = self.replayed, None
+            self._has_started(self.shipped.starting.complete(replayed, self.shipped))
+
+    def _has_started(self, started: Started) -> None:
+        self.report = started.report
+        self.tracked.has_begun(started.files)
+        self.deferred.ready()
+        entries = [Entry(definition, path) for definition, path in self.report.live]
+        entries += [Entry(s.definition, s.path, awake=False) for s in self.report.skipped if s.definition]
+        self.table = Table(entries)
 
     def record_skipped(self) -> None:
         """Put what this boot left out on the record, with the folder where that is a cells folder.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -88,9 +88,11 @@ class SafeBoot:
         self._until = self._clock() + self._bounds.boot_seconds
 
     @contextmanager
-    def folder(self, root: Path, files: Mapping[RelPath, bytes], *, defers: bool = False) -> Iterator[FolderWatch]:
-        """A watch over one boot of the folder; the block is the boot. `defers`: what imports packages waits."""
-        marks = {path: mark_of(path, data) for path, data in files.items()}
+    def folder(self, root: Path, marks: Mapping[RelPath, Mark], *, defers: bool = False) -> Iterator[FolderWatch]:
+        """A watch over one boot of the folder, whose files have these marks; the block is the boot.
+
+        `defers`: what imports packages waits.
+        """
         there = {*marks.values()}
         journal = BootJournal(self._cache(), root)
         deaths = journal.begin()
@@ -231,6 +233,37 @@ class FolderWatch:
             return "it was interrupted"
         self.slow.append(mark)
         return self._bounds.says_slow(seconds)
+
+    def knows_no_harm_of(self, marks: Collection[Mark]) -> bool:
+        """Whether all of these were loaded to their end before, and nothing is known against any file that is there."""
+        there, known = self._marks.values(), self._journal.known
+        return known.proven.issuperset(marks) and not any(mark in self._refused or mark in known.slow for mark in there)
+
+    def run_in_turn(self, acts: Iterable[tuple[Mark, Callable[[], object]]]) -> tuple[int, Stop | None]:
+        """Call each, which loads the file of that mark; how many came to their end, and why the next was stopped.
+
+        They share the time that one file may take. Raises nothing: who raised is the next one, too.
+        """
+        seconds, ended = self._bounds.of_next(self._until - self._clock()), self._ended
+        before, enters, fork = len(ended), self._journal.enters, self._fork
+        stop = None
+
+        def run() -> None:
+            for mark, act in acts:
+                enters(mark)
+                act()
+                if fork.is_here:
+                    os._exit(0)
+                ended.append(mark)
+
+        try:
+            stop = self._alarm.run(run, seconds) if seconds else Stop.SLOW
+        except BaseException:  # the file is loaded once more, by itself, and then it is told
+            pass
+        finally:
+            if fork.is_here:
+                os._exit(0)
+        return len(ended) - before, stop
 
     def learn(self) -> None:
         """Write down what this boot showed of its files."""

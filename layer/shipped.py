@@ -6,8 +6,7 @@ committed and never moved. Owns which folder's definition wins, and which of the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, MutableMapping
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType, ModuleType
@@ -25,6 +24,7 @@ from .imports import entries_of
 from .install import Image, InPlace
 from .outcome import Outcome, Unchanged
 from .safe_boot import SafeBoot
+from .starting import Read, Replayed, Source, Started, Starting
 from .variables import Variables
 
 
@@ -83,15 +83,19 @@ class Shipped:
         safe: SafeBoot | None = None,
         *,
         defer: bool = False,
+        cache: Callable[[], Path] | None = None,
     ) -> None:
         """`safe` watches what is loaded, the layer's files too; None where nothing is to be bounded.
 
-        With `defer`, what waits for packages that are not loaded is loaded when it is named.
+        With `defer`, what waits for packages that are not loaded is loaded when it is named. `cache` tells where lies
+        what a start leaves for the next one.
         """
         self._safe = safe
+        self.pending: list[tuple[Replayed, str | None, str | None]] = []  # with pins and origins
         self.image = Image(namespace)
         self.variables = Variables(namespace, modules)
         self.deferred = Deferred(self.image, self.variables.imports, modules, active=defer)
+        self.starting = Starting(self.image, self.variables.imports, modules, self.deferred, safe, cache)
         self.folders: tuple[LoadedFolder, ...] = ()  # in load order
         self.lost: set[str] = set()  # names that a cell has set to something else since, or deleted
         self._modules = modules
@@ -104,12 +108,16 @@ class Shipped:
         self.definitions = MappingProxyType(self._definitions)  # those of `given`
         self.origins = MappingProxyType(self._origins)  # the folders of `given`, as texts
 
-    def load(self, folder: CellsFolder, origin: str | None = None) -> LoadedFolder:
+    def load(self, folder: CellsFolder, origin: str | None = None) -> None:
         """Load the definitions of `folder` over those of the folders before it. Raises nothing of its files' own.
 
         `origin` is what they are said to come from; None for the folder's path.
         """
-        return self.add(folder.path, self.boot(folder.path, folder.files), pin=folder.pin, origin=origin)
+        started = self.boot(folder.path, Read(folder.files))
+        if isinstance(started, Replayed):
+            self.pending.append((started, folder.pin, origin))
+        else:
+            self.add(folder.path, started.report, pin=folder.pin, origin=origin)
 
     def add(self, path: Path, report: BootReport, *, pin: str | None = None, origin: str | None = None) -> LoadedFolder:
         """Take what `report` says is live, from the folder `path`, for shipped."""
@@ -129,12 +137,24 @@ class Shipped:
         self.folders = (*self.folders, loaded)
         return loaded
 
-    def boot(self, root: Path, files: Mapping[RelPath, bytes]) -> BootReport:
-        """Load the files of the folder `root` over what was loaded before. Raises nothing of theirs."""
-        defers = self.deferred.active
-        with self._safe.folder(root, files, defers=defers) if self._safe is not None else nullcontext() as watch:
-            imports = self.variables.imports
-            return Boot(files, root, self.image, imports, self._modules, self, watch, self.deferred).run()
+    def boot(self, root: Path, source: Source) -> Started | Replayed:
+        """Load the files of the folder `root` over what was loaded before. Raises nothing of theirs.
+
+        Raises:
+            StoreFault: the folder cannot be read.
+        """
+        return self.starting.start(root, source, self, self.complete)
+
+    @property
+    def replayed(self) -> list[Replayed]:
+        """The folders of which it is still to be found out what there is to be known."""
+        return [replayed for replayed, *_ in self.pending]
+
+    def complete(self) -> None:
+        """Find out what is to be known of the folders that were replayed."""
+        pending, self.pending = self.pending, []
+        for replayed, pin, origin in pending:
+            self.add(replayed.root, self.starting.complete(replayed, self).report, pin=pin, origin=origin)
 
     def load_anew(self, root: Path, files: Mapping[RelPath, bytes]) -> BootReport:
         """Load `files` of the folder `root` at once, over what is live, as somebody has just asked for.

@@ -19,6 +19,9 @@ CommitId = NewType("CommitId", str)
 """40 lower-case hex digits."""
 
 
+Stamp: TypeAlias = tuple[int, int, int, int]
+"""Of a file: inode, size, and the times of the last change of content and of inode, in nanoseconds."""
+
 _FOLDERS = frozenset(kind.folder for kind in Kind)
 _BACK = re.compile(r"(?:HEAD|@)(?:~(?P<count>\d*)|(?P<signs>\^+))?")
 _ID = re.compile(r"[0-9a-fA-F]{4,40}")
@@ -124,6 +127,10 @@ class Store(Protocol):
 
     def files(self) -> Mapping[RelPath, bytes]:
         """Every definition file as it stands now (hand edits included), sorted by path."""
+        ...
+
+    def stamps(self) -> Mapping[RelPath, Stamp] | None:
+        """For every one of these files what tells it from any that was there before; None where only its bytes do."""
         ...
 
     def file(self, path: RelPath) -> bytes | None:

@@ -26,14 +26,17 @@ class Tracked:
         self._watch = Watch(store)
 
     def begin(self) -> None:
-        """Read all files, to be loaded.
+        """The files are about to be read and loaded.
 
         Raises:
             StoreFault: the folder cannot be read.
         """
         self._watch.catch_up()
         self._head = self._store.head()
-        self.files = dict(self._store.files())
+
+    def has_begun(self, files: Mapping[RelPath, bytes]) -> None:
+        """All of `files` were read, and loaded as far as they can be."""
+        self.files = dict(files)
         self.loaded = self.files.copy()
 
     def read_anew(self) -> Mapping[RelPath, bytes]:

@@ -22,6 +22,7 @@ from perdure.layer.interrupts import interrupts_deferred
 from perdure.layer.place import Mode
 
 from .deferral import attach, load_for_completion
+from .rest import Rest
 from .shell import PerdureShell
 
 _MUTED = "opacity: 0.6; margin: 0; padding-left: var(--jp-code-padding, 0)"  # in line with other outputs in JupyterLab
@@ -72,6 +73,7 @@ class PerdureKernel(IPythonKernel):
         super().__init__(**kwargs)
         # What the reply to the cell of this context will carry; a context of its own for each request and subshell.
         self._reply: ContextVar[dict[str, object] | None] = ContextVar("perdure_reply", default=None)
+        self._rest: Rest | None = None  # until the loop is known
         self._read_default_notices()
 
     def boot(self) -> None:
@@ -92,6 +94,12 @@ class PerdureKernel(IPythonKernel):
         if self.defer:
             attach(shell, self.workspace.waking)
         self.workspace.boot(shell.builtin_trap)
+
+    def start(self) -> None:
+        """Overrides Kernel.start, which knows the loop that the kernel runs on: to rest when that has nothing to do."""
+        super().start()
+        self._rest = Rest(self.io_loop, self.workspace.rest)
+        self._rest.stirred()
 
     @property
     def banner(self) -> str:  # type: ignore[override]  # a trait in the base class, a property in ipykernel's
@@ -119,6 +127,8 @@ class PerdureKernel(IPythonKernel):
 
         The names of the last two parameters are looked at by ipykernel, which fills those it finds.
         """
+        if self._rest is not None:
+            self._rest.stirred()
         request = read_request(
             cell_meta if isinstance(cell_meta, dict) else {},
             allow_stdin=bool(allow_stdin),
@@ -142,6 +152,8 @@ class PerdureKernel(IPythonKernel):
                 if request.keeps and self.workspace.mode is not Mode.OFF:
                     self._show(report, request)
                 self._reply.set(report.metadata(self.workspace.session))
+                if self._rest is not None:
+                    self._rest.stirred()
         return reply
 
     def finish_metadata(self, parent: Any, metadata: Any, reply_content: Any) -> Any:

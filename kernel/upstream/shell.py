@@ -46,7 +46,9 @@ class PerdureShell(ZMQInteractiveShell):
         """
         cell = self.workspace.cell.get() if self.workspace is not None else None
         info = getattr(result, "info", None)
-        if self.workspace is not None and not self._load_for(nodelist, info, result):
+        text = info.transformed_cell if info is not None else "\n".join(map(ast.unparse, nodelist))
+        touches = self.workspace is not None and self.workspace.may_touch(nodelist, text)
+        if touches and not self._load_for(nodelist, text, result):
             return True
         if cell is None or info is None or not nodelist or interactivity not in _ONE_BY_ONE:
             return await super().run_ast_nodes(nodelist, cell_name, interactivity, compiler, result)
@@ -56,7 +58,8 @@ class PerdureShell(ZMQInteractiveShell):
         try:
             for number, statement in enumerate(Source(info.transformed_cell).statements(nodelist), 1):
                 node = statement.node
-                cell.starting(node)
+                if touches:
+                    cell.starting(node)
                 shown = interactivity if number == last or interactivity == "all" else "none"
                 failed = await super().run_ast_nodes([node], cell_name, shown, compiler, result)
                 if body := body_of(node):
@@ -64,7 +67,8 @@ class PerdureShell(ZMQInteractiveShell):
                 if failed:
                     cell.failed(number)
                     return True
-                cell.completed(_with_futures(statement, compiler))
+                if touches:
+                    cell.completed(_with_futures(statement, compiler))
         except KeyboardInterrupt as interrupt:
             # It came while something was kept, between two statements; what happens in them the parent catches. It
             # ends the cell all the same, in the parent's way.
@@ -90,10 +94,9 @@ class PerdureShell(ZMQInteractiveShell):
             self.workspace.waking.note(error)
         super().showtraceback(exc_tuple, *args, **kwargs)
 
-    def _load_for(self, nodelist: list[ast.stmt], info: Any, result: Any) -> bool:
+    def _load_for(self, nodelist: list[ast.stmt], text: str, result: Any) -> bool:
         """Load what the statements name and what waits; False where that failed, which then is the cell's error."""
         assert self.workspace is not None
-        text = info.transformed_cell if info is not None else "\n".join(map(ast.unparse, nodelist))
         failure: BaseException | None
         try:
             failure = self.workspace.waking.before_cell(nodelist, text)

@@ -81,7 +81,8 @@ class Cells:
         self._features: dict[str, int] = {}  # in force for all later cells, as in IPython
 
     def boot(self) -> BootReport:
-        return self.layer.boot()
+        self.layer.boot()
+        return self.layer.report
 
     def restarted(self, folders: Mapping[str, Mapping[str, str]] | None = None, *, defer: bool | None = None) -> Cells:
         """A new kernel on the same store, booted; `folders` are its cells folders, the same ones unless given."""

@@ -1,0 +1,152 @@
+"""The process that writes a bundle for the next start, at low priority, and how it is told to.
+
+It reads the files anew, and writes only what is still as the kernel loaded it. Nothing of them is run here.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+from .boot_cache import YOUNG, Bundle, Plan, bundle_file, edition, write
+from .boot_files import Known
+from .boot_journal import mark_of
+from .definition import RelPath
+from .disk import RealDisk
+from .errors import LayerError
+from .facts import facts_of, to_plain
+from .fileformat import decode
+from .git_files import definition_files, definition_stamps
+from .given import owner_of
+from .install import compile_file
+from .starting import Bundling
+from .store import Stamp
+
+# The process that is started forks and ends, so that none of the kernel's children is there for user code to wait for.
+_PROGRAM = (
+    "import os, sys; data = sys.stdin.buffer.read(); os.fork() and os._exit(0); import marshal; "
+    "job = marshal.loads(data); sys.path[:] = job['sys_path']; from perdure.layer.bundling import main; main(job)"
+)
+_NICE = 19
+
+
+def write_in_background(cache: Path, bundlings: list[Bundling]) -> None:
+    """Have the bundles written by another process. Raises nothing: without them the next start is slower."""
+    job = marshal.dumps(
+        {"sys_path": [str(entry) for entry in sys.path], "cache": str(cache), "bundles": [*map(_to_plain, bundlings)]}
+    )
+    threading.Thread(target=_start, args=(job,), name="perdure-bundling", daemon=True).start()
+
+
+def _start(job: bytes) -> None:
+    with suppress(OSError):
+        subprocess.run(
+            [sys.executable, "-P", "-c", _PROGRAM],
+            input=job,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            check=False,
+        )
+
+
+def _to_plain(bundling: Bundling) -> dict[str, Any]:
+    recipe = bundling.recipe
+    return {
+        "root": str(bundling.root),
+        "name": bundling.name,
+        "before": bundling.before,
+        "defers": bundling.defers,
+        "marks": dict(bundling.marks),
+        "loaded": recipe.loaded,
+        "foreign": dict(recipe.foreign),
+        "waiting": dict(recipe.waiting),
+        "hidden": recipe.hidden,
+        "ambient": recipe.ambient,
+        "cheap": dict(recipe.answers.cheap),
+        "there": dict(recipe.answers.there),
+    }
+
+
+def main(job: Mapping[str, Any]) -> None:
+    """Write the bundles of the job; runs in the process that nobody waits for."""
+    os.nice(_NICE)
+    for told in job["bundles"]:
+        with suppress(LayerError, OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+            bundle(Path(job["cache"]), told)
+
+
+def bundle(cache: Path, told: Mapping[str, Any]) -> None:
+    """Write one bundle, unless files are no more as they were loaded.
+
+    Raises:
+        LayerError, OSError: files cannot be read, or the bundle not be written.
+        SyntaxError, ValueError, RecursionError, MemoryError: a file cannot be compiled.
+    """
+    root, marks = Path(told["root"]), told["marks"]
+    _let_age(definition_stamps(root))
+    now, stamps = time.time_ns(), definition_stamps(root)
+    files = definition_files(root)
+    if {path: mark_of(path, data) for path, data in files.items()} != marks or stamps != definition_stamps(root):
+        return
+    file = bundle_file(cache, root)
+    known = _known(Bundle.read(file), marks)
+    paths = tuple(files)
+    number_of = {path: number for number, path in enumerate(paths)}
+    facts: list[tuple[bytes, tuple[Any, ...]]] = []
+    names: set[str] = set()
+    for path, data in files.items():
+        found = known[path].facts if path in known else facts_of(path, data)[0]
+        facts.append((data, to_plain(found)))
+        names |= found.bound | {*found.definition.gives}
+        names |= {owner for name in found.definition.gives if (owner := owner_of(name))}
+    codes: list[CodeType] = []
+    for path in told["loaded"]:
+        code = known[path].code if path in known else None
+        codes.append(code or compile_file(decode(path, files[path]), str(root / path)).code)
+    plan = Plan(
+        edition=edition(),
+        root=told["root"],
+        name=told["name"],
+        before=tuple(told["before"]),
+        defers=told["defers"],
+        paths=paths,
+        stamps=tuple(stamps[path] for path in paths),
+        young=tuple(number for number, path in enumerate(paths) if max(stamps[path][2:]) > now - YOUNG),
+        marks=tuple(marks[path] for path in paths),
+        loaded=tuple(number_of[path] for path in told["loaded"]),
+        foreign={number_of[path]: names for path, names in told["foreign"].items()},
+        waiting={number_of[path]: packages for path, packages in told["waiting"].items()},
+        hidden=told["hidden"],
+        ambient=told["ambient"],
+        cheap=told["cheap"],
+        there=told["there"],
+        names=frozenset(names),
+    )
+    write(file, RealDisk(), plan, codes, facts)
+
+
+def _known(earlier: Bundle | None, marks: Mapping[RelPath, str]) -> Mapping[RelPath, Known]:
+    """What need not be read again."""
+    if earlier is None:
+        return {}
+    plan = earlier.plan
+    same = {number for number, path in enumerate(plan.paths) if marks.get(path) == plan.marks[number]}
+    return earlier.known(same, with_code=True)
+
+
+def _let_age(stamps: Mapping[RelPath, Stamp]) -> None:
+    """Wait until the youngest file is so old that its next change has another stamp, if it is young at all."""
+    newest = max((max(stamp[2:]) for stamp in stamps.values()), default=0)
+    left = newest + YOUNG - time.time_ns()
+    if 0 < left <= YOUNG:
+        time.sleep(left / 1e9)

@@ -1,0 +1,285 @@
+"""The starts of one kernel's folders: each goes the way of the one before, as far as nothing changed (ADR 15).
+
+Owns which of replay, boot in part and boot from nothing it is, and what has to be written for the next one.
+"""
+
+from __future__ import annotations
+
+import gc
+import secrets
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Protocol
+
+from .alarm import Stop
+from .boot import Base, Boot, Done, Recipe
+from .boot_cache import Bundle, Plan, bundle_file
+from .boot_files import Known
+from .boot_journal import Mark, mark_of
+from .boot_report import BootReport
+from .deferred import Deferred
+from .definition import RelPath
+from .imports import ImportRecord
+from .install import Image
+from .printed import printed
+from .safe_boot import FolderWatch, SafeBoot
+from .store import Stamp
+from .view import MISSING
+
+
+class Source(Protocol):
+    """Where the files of a folder come from; a `Store` is one."""
+
+    def stamps(self) -> Mapping[RelPath, Stamp] | None:
+        """As `Store.stamps`."""
+        ...
+
+    def files(self) -> Mapping[RelPath, bytes]:
+        """As `Store.files`."""
+        ...
+
+    def file(self, path: RelPath) -> bytes | None:
+        """As `Store.file`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Files that were read already (`Source`)."""
+
+    them: Mapping[RelPath, bytes]
+
+    def stamps(self) -> None:
+        return None
+
+    def files(self) -> Mapping[RelPath, bytes]:
+        return self.them
+
+    def file(self, path: RelPath) -> bytes | None:
+        return self.them.get(path)
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """What came of a boot that was no replay."""
+
+    report: BootReport
+    files: Mapping[RelPath, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A folder whose definitions are all live or wait, and of which nothing else is known yet."""
+
+    root: Path
+    bundle: Bundle
+    done: Done
+
+    @property
+    def count(self) -> int:
+        """How many definitions it has."""
+        return len(self.bundle.plan.paths)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What a cell has to name to touch any of them."""
+        return self.bundle.plan.names
+
+    @property
+    def output(self) -> str:
+        """What loading printed."""
+        return self.done.output
+
+
+@dataclass(frozen=True, slots=True)
+class Bundling:
+    """A bundle that is to be written."""
+
+    root: Path
+    name: str
+    before: tuple[str, ...]
+    defers: bool
+    recipe: Recipe
+    marks: Mapping[RelPath, Mark]
+
+
+class Starting:
+    """Boots one folder after another into one image."""
+
+    def __init__(
+        self,
+        image: Image,
+        imports: ImportRecord,
+        modules: Mapping[str, ModuleType],
+        deferred: Deferred,
+        safe: SafeBoot | None,
+        cache: Callable[[], Path] | None,
+    ) -> None:
+        """`cache` tells the user's folder for what can be made again; without it or `safe` nothing is remembered."""
+        self.to_write: list[Bundling] = []
+        self._image = image
+        self._imports = imports
+        self._modules = modules
+        self._deferred = deferred
+        self._safe = safe
+        self._cache = cache
+        self._names: list[str] = []  # of the bundles that the folders so far were or will be replayed from
+
+    def start(self, root: Path, source: Source, base: Base, complete: Callable[[], None]) -> Started | Replayed:
+        """Load the files of the folder `root` over what was loaded before. Raises nothing of theirs.
+
+        An ordinary boot has to know all of the folders before: `complete` is called ahead of it.
+
+        Raises:
+            StoreFault: the folder cannot be read.
+        """
+        if self._safe is None or self._cache is None:
+            read = source.files()
+            complete()
+            return Started(self._boot(read, root, base).run(), read)
+        bundle = Bundle.read(bundle_file(self._cache(), root))
+        same: Collection[int] = ()
+        files: Mapping[RelPath, bytes] | None = None
+        marks: Mapping[RelPath, Mark]
+        if bundle is not None:
+            same, files = _unchanged(bundle, source)
+        else:
+            files = source.files()
+        is_whole = files is None
+        if bundle is not None and is_whole:
+            marks = dict(zip(bundle.plan.paths, map(Mark, bundle.plan.marks), strict=True))
+        else:
+            marks = {path: mark_of(path, data) for path, data in (files or {}).items()}
+        with self._safe.folder(root, marks, defers=self._deferred.active) as watch, _without_gc():
+            done = None
+            if bundle is not None and is_whole and self._is_as_it_was(root, bundle.plan, watch):
+                done = self._replay(bundle, watch)
+                if done.then is not None:
+                    self._names.append(bundle.plan.name)
+                    return Replayed(root, bundle, done)
+            complete()
+            known: Mapping[RelPath, Known] = {}
+            if bundle is not None and same:
+                known = bundle.known(same, with_code=True)
+            if files is None:
+                assert bundle is not None
+                files = bundle.files()
+            boot = self._boot(files, root, base, watch, known, done)
+            report = boot.run()
+        name = secrets.token_hex(8)
+        if (recipe := boot.recipe()) is not None:
+            before = tuple(self._names)
+            self.to_write.append(Bundling(root, name, before, self._deferred.active, recipe, marks))
+        self._names.append(name)
+        return Started(report, files)
+
+    def complete(self, replayed: Replayed, base: Base) -> Started:
+        """Find out of a replay what is to be known of its definitions, as if it had been an ordinary boot."""
+        bundle = replayed.bundle
+        files = bundle.files()
+        known = bundle.known(range(len(files)), with_code=False)
+        return Started(self._boot(files, replayed.root, base, None, known, replayed.done).run(), files)
+
+    def _boot(
+        self,
+        files: Mapping[RelPath, bytes],
+        root: Path,
+        base: Base,
+        watch: FolderWatch | None = None,
+        known: Mapping[RelPath, Known] | None = None,
+        done: Done | None = None,
+    ) -> Boot:
+        image, imports, deferred = self._image, self._imports, self._deferred
+        return Boot(files, root, image, imports, self._modules, base, watch, deferred, known=known, done=done)
+
+    def _is_as_it_was(self, root: Path, plan: Plan, watch: FolderWatch) -> bool:
+        """Whether all that the recipe hung on beside the files is as it was."""
+        return (
+            plan.root == str(root)
+            and plan.before == tuple(self._names)
+            and plan.defers == self._deferred.active
+            and plan.ambient <= self._image.namespace.keys()
+            and watch.knows_no_harm_of([Mark(plan.marks[number]) for number in plan.loaded])
+            and self._deferred.tells_the_same(plan.recipe().answers)
+        )
+
+    def _replay(self, bundle: Bundle, watch: FolderWatch) -> Done:
+        """Run the code of the files in the order in which they were loaded then."""
+        plan, namespace = bundle.plan, self._image.namespace
+        try:
+            codes = bundle.codes()
+        except (ValueError, EOFError, TypeError):
+            return Done(plan.recipe(), ())
+        acts: list[tuple[Mark, Callable[[], object]]] = []
+        for number, code in zip(plan.loaded, codes, strict=True):
+            foreign = plan.foreign.get(number)
+            # A user namespace is a dict.
+            act = partial(_run_apart, code, foreign, namespace) if foreign else partial(exec, code, namespace)  # type: ignore[arg-type]
+            acts.append((Mark(plan.marks[number]), act))
+        with printed() as output:
+            count, stop = watch.run_in_turn(acts)
+        recipe = plan.recipe()
+        if count == len(codes):
+            for name in plan.hidden:
+                namespace.pop(name, None)
+            return Done(recipe, recipe.loaded, dict(namespace), output=str(output))
+        stopped = {recipe.loaded[count]: "it was interrupted"} if stop is Stop.INTERRUPTED else {}
+        return Done(recipe, recipe.loaded[:count], None, stopped, str(output))
+
+
+def _run_apart(code: CodeType, foreign: Collection[str], namespace: MutableMapping[str, object]) -> None:
+    """Run `code` and put back under the names `foreign` what was there."""
+    before = {name: namespace.get(name, MISSING) for name in foreign}
+    try:
+        exec(code, namespace)  # type: ignore[arg-type]  # a user namespace is a dict
+    finally:
+        for name, value in before.items():
+            if value is MISSING:
+                namespace.pop(name, None)
+            else:
+                namespace[name] = value
+
+
+def _unchanged(bundle: Bundle, source: Source) -> tuple[Collection[int], Mapping[RelPath, bytes] | None]:
+    """The numbers of the bundle's files that are as they were, and all files there are; None for these if all are."""
+    plan, stamps = bundle.plan, source.stamps()
+    if stamps is None:
+        files = source.files()
+        kept = bundle.files()
+        same = {number for number, path in enumerate(plan.paths) if files.get(path) == kept[path]}
+        return same, None if len(same) == len(plan.paths) == len(files) else files
+    if plan.young:
+        kept = bundle.files()
+        young = {number for number in plan.young if source.file(plan.paths[number]) != kept[plan.paths[number]]}
+    else:
+        young = set()
+    if not young and plan.stamps == tuple(stamps.values()) and plan.paths == tuple(stamps):
+        return range(len(plan.paths)), None
+    numbers = {path: number for number, path in enumerate(plan.paths)}
+    same = {n for path, stamp in stamps.items() if (n := numbers.get(path)) is not None and plan.stamps[n] == stamp}
+    same -= young
+    kept = bundle.files()
+    found: dict[RelPath, bytes] = {}
+    for path in stamps:
+        number = numbers.get(path)
+        data = kept[path] if number in same else source.file(path)
+        if data is not None:
+            found[path] = data
+    return same, found
+
+
+@contextmanager
+def _without_gc() -> Iterator[None]:
+    """The block makes many objects that stay, and looking them over again and again is in vain."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
