@@ -12,8 +12,9 @@ import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from types import CodeType, MappingProxyType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from .binding import bound_names
 from .definition import Definition, Kind
@@ -145,16 +146,26 @@ class Image:
         compiled = way.compiled
         if compiled is None or way.lazy_annotations:
             compiled = compile_file(way.text, way.filename, lazy_annotations=way.lazy_annotations)
-        foreign = self.foreign_names(definition, compiled.imported, compiled.bound)
-        before = {name: self.namespace.get(name, MISSING) for name in foreign}
-        try:
-            exec(compiled.code, self.namespace)  # type: ignore[arg-type]  # a user namespace is a dict
-        finally:
-            for name, value in before.items():
-                if value is MISSING:
-                    self.namespace.pop(name, None)
-                else:
-                    self.namespace[name] = value
+        self.running(compiled.code, self.foreign_names(definition, compiled.imported, compiled.bound))()
+
+    def running(self, code: CodeType, foreign: Collection[str]) -> Callable[[], None]:
+        """What runs `code` in the namespace when it is called, and puts back what is under the names `foreign`."""
+        namespace: Any = self.namespace
+        if not foreign:
+            return partial(exec, code, namespace)
+
+        def run() -> None:
+            before = {name: namespace.get(name, MISSING) for name in foreign}
+            try:
+                exec(code, namespace)
+            finally:
+                for name, value in before.items():
+                    if value is MISSING:
+                        namespace.pop(name, None)
+                    else:
+                        namespace[name] = value
+
+        return run
 
     def foreign_names(self, definition: Definition, imported: frozenset[str], bound: frozenset[str]) -> frozenset[str]:
         """The names that the file of `definition` sets on its way but that other definitions give."""

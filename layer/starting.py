@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import gc
 import secrets
-from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import ModuleType
 from typing import Protocol
 
 from .alarm import Stop
@@ -28,7 +27,6 @@ from .install import Image
 from .printed import printed
 from .safe_boot import FolderWatch, SafeBoot
 from .store import Stamp
-from .view import MISSING
 
 
 class Source(Protocol):
@@ -214,12 +212,10 @@ class Starting:
             codes = bundle.codes()
         except (ValueError, EOFError, TypeError):
             return Done(plan.recipe(), ())
-        acts: list[tuple[Mark, Callable[[], object]]] = []
-        for number, code in zip(plan.loaded, codes, strict=True):
-            foreign = plan.foreign.get(number)
-            # A user namespace is a dict.
-            act = partial(_run_apart, code, foreign, namespace) if foreign else partial(exec, code, namespace)  # type: ignore[arg-type]
-            acts.append((Mark(plan.marks[number]), act))
+        acts = [
+            (Mark(plan.marks[number]), self._image.running(code, plan.foreign.get(number, ())))
+            for number, code in zip(plan.loaded, codes, strict=True)
+        ]
         with printed() as output:
             count, stop = watch.run_in_turn(acts)
         recipe = plan.recipe()
@@ -229,19 +225,6 @@ class Starting:
             return Done(recipe, recipe.loaded, dict(namespace), output=str(output))
         stopped = {recipe.loaded[count]: "it was interrupted"} if stop is Stop.INTERRUPTED else {}
         return Done(recipe, recipe.loaded[:count], None, stopped, str(output))
-
-
-def _run_apart(code: CodeType, foreign: Collection[str], namespace: MutableMapping[str, object]) -> None:
-    """Run `code` and put back under the names `foreign` what was there."""
-    before = {name: namespace.get(name, MISSING) for name in foreign}
-    try:
-        exec(code, namespace)  # type: ignore[arg-type]  # a user namespace is a dict
-    finally:
-        for name, value in before.items():
-            if value is MISSING:
-                namespace.pop(name, None)
-            else:
-                namespace[name] = value
 
 
 def _unchanged(bundle: Bundle, source: Source) -> tuple[Collection[int], Mapping[RelPath, bytes] | None]:

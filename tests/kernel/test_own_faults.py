@@ -35,7 +35,7 @@ class Mistaken:
 
 
 def test_a_mistake_in_a_cell_becomes_notices() -> None:
-    run: Any = Mistaken()
+    run: Any = Mistaken
     cell = Cell(run, Context("s-test"))
     statements = list(Source(CODE).statements(ast.parse(CODE).body))
     cell.enter(len(statements))

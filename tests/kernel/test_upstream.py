@@ -63,6 +63,7 @@ PINNED = {
         "kernel/bodies.py tells by its file names which statements of a body completed",
     ),
     (IPythonKernel, "__init__"): ("372aa5597bd1", "PerdureKernel.__init__ adds to it"),
+    (IPythonKernel, "start"): ("e16c2e6f535e", "PerdureKernel.start takes the loop that it sets to rest on it"),
     (IPythonKernel, "banner"): ("fef1f5522eea", "PerdureKernel.banner adds the boot line to it"),
     (IPythonKernel, "kernel_info"): ("f4e83c668435", "PerdureKernel.kernel_info notes that it was asked for"),
     (IPythonKernel, "do_execute"): (
