@@ -2,87 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.kernel.driver import Home, Kernel
-
 from .blocks import Block, Unclear, agrees, blocks_of
+from .reader import Reader
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-
-# `make` is only asked whether it would: what it does is run elsewhere (tests/tour; .ci/run calls `make test`).
-# pip installs into a folder of the test's own.
-PREAMBLE = """
-make() { command make -n "$@" >/dev/null; }
-pip() { command python -m pip --quiet "$@" --no-deps --no-index --no-build-isolation --target "$HOME/site"; }
-"""
-
-
-class Reader:
-    """Ada Lovelace, who does what a page says, in a clone of the repository."""
-
-    def __init__(self, root: Path) -> None:
-        self.home = Home(root)
-        environ = self.home.environ
-        for name in ("PERDURE_LAYER", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
-            del environ[name]  # she has everything where the system has it by default
-        environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), environ["PATH"]))
-        environ["JUPYTER_PREFER_ENV_PATH"] = "0"
-        self._clone = root / "clone"
-        self._kernel: Kernel | None = None
-
-    def does(self, block: Block) -> str:
-        """What `block` shows."""
-        shown = self._shell(block.text) if block.language == "sh" else self._cell(block)
-        return shown.replace(self.home.environ["HOME"], "/home/ada")
-
-    def leaves(self) -> None:
-        if self._kernel is not None:
-            self._kernel.kill()
-
-    def _cell(self, block: Block) -> str:
-        if self._kernel is None:
-            self._kernel = Kernel(self.home).start()
-        elif block.restarted:
-            self._kernel.restart()
-        answer = self._kernel.run(block.text, kind="console")
-        said = (answer.stdout, answer.stderr, answer.value, answer.error, *answer.notices)
-        return "\n".join(part.strip("\n") for part in said if part)
-
-    def _shell(self, script: str) -> str:
-        if not self._clone.exists():
-            listed = subprocess.run(
-                ("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"),
-                cwd=ROOT,
-                capture_output=True,
-                text=True,
-                check=True,
-            ).stdout
-            for name in filter(None, listed.split("\0")):
-                (self._clone / name).parent.mkdir(parents=True, exist_ok=True)
-                if (ROOT / name).exists():
-                    shutil.copy(ROOT / name, self._clone / name, follow_symlinks=False)
-        done = subprocess.run(
-            ("sh", "-euc", PREAMBLE + script),
-            cwd=self._clone,
-            env=self.home.environ,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=240,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
 
 
 @pytest.fixture
@@ -154,9 +85,33 @@ def test_a_text_belongs_to_the_block_right_before_it(tmp_path: Path) -> None:
     ]
 
 
+def test_marks_hold_until_another_is_set(tmp_path: Path) -> None:
+    text = """
+<!-- in ~/bay --> <!-- notebook tides.ipynb -->
+```python
+1
+```
+<!-- restart -->
+```sh
+ls
+```
+<!-- console -->
+<!-- next cell -->
+```python
+2
+```
+"""
+    assert list(blocks_of(page_of(tmp_path, text))) == [
+        Block("python", "1", "", 3, folder="~/bay", notebook="tides.ipynb"),
+        Block("sh", "ls", "", 7, restarted=True, folder="~/bay", notebook="tides.ipynb"),
+        Block("python", "2", "", 12, folder="~/bay", written=True),
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
+        ("<!-- notebook -->\n```python\n1\n```\n", "'notebook'"),
         ("```text\n1\n```\n", "output of nothing"),
         ("```python\n1\n```\n\n```text\n1\n```\n", "output of nothing"),
         ("```console\n$ ls\n```\n", "'console'"),
