@@ -63,11 +63,18 @@ class Proving:
         self._trouble: str | None = None  # to be told; empty once it was
 
     def closes(self, report: Report, *, shows: bool) -> None:
-        """A cell is over and came to `report`: tell with it what is known; in a notice, too, if it `shows` all."""
-        report.unloadable += self._unsaid()
-        if shows:
-            report.news += [f"[layer: {said}]" for said in some(self._unshown(), _MORE)]
-        self.hear(report.outcomes)
+        """A cell is over and came to `report`: tell with it what is known; in a notice, too, if it `shows` all.
+
+        Raises nothing.
+        """
+        try:
+            report.unloadable += self._unsaid()
+            if shows:
+                report.news += [f"[layer: {said}]" for said in some(self._unshown(), _MORE)]
+            self.hear(report.outcomes)
+        except Exception as error:  # a mistake of ours must not cost the cell
+            _log.exception("perdure could not have proved what a cell kept")
+            self._could_not(f"perdure itself failed ({type(error).__name__}: {error})")
 
     def hear(self, outcomes: Sequence[Outcome]) -> None:
         """What `outcomes` kept or took away is to be proved."""

@@ -175,6 +175,7 @@ class _Telling:
         finally:
             if os.getpid() != me:
                 os._exit(0)  # it forked, and this is the other one
+            signal.setitimer(signal.ITIMER_REAL, 0)  # as a start does: it would end what is loaded after it
             _say(self._report, tried=own)
         return None
 

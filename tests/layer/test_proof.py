@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from io import FileIO
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from perdure.layer.boot import Boot
 from perdure.layer.bounds import Bounds
 from perdure.layer.definition import RelPath
 from perdure.layer.fileformat import read_file
@@ -17,6 +22,7 @@ from perdure.layer.proof import Beginning, Folder, Job, Proof, Prover
 from perdure.layer.proof_files import Concerned, concerned
 from perdure.layer.proof_hearing import Report, Unloadable, heard_more, without_a_turn
 from perdure.layer.proof_process import key, loadable
+from perdure.layer.shipped import Shipped
 
 
 def path(name: str) -> RelPath:
@@ -190,6 +196,7 @@ HOSTILE = {
     "segfaults": ("import ctypes", "ctypes.string_at(0)", "it killed the process that tried it (signal SIGSEGV)"),
     "kills_all": ("import os", "os.killpg(0, 9)", "it killed the process that tried it (signal SIGKILL)"),
     "closes": ("import os", "os.closerange(3, 200)", "it killed the process that tried it (exit status 1)"),
+    "alarms": ("import signal", "signal.setitimer(signal.ITIMER_REAL, 0.01)", ""),
     "exits": ("import sys", "sys.exit()", "it raised SystemExit at line 4"),
     "forks": ("import os", "os.fork()", ""),
     "starts": ("import subprocess", "subprocess.Popen(['sleep', '1000'])", ""),
@@ -200,7 +207,7 @@ def test_what_hangs_kills_or_floods_costs_itself(tmp_path: Path) -> None:
     texts = {name: f"{first}\n\n\ndef {name}(x={rest}): ..." for name, (first, rest, _) in HOSTILE.items()}
     proof = prove(tmp_path, [*texts, "area"], {**texts, "area": "def area(): ..."}, bounds=Bounds(0.4, 60))
     assert reasons(proof) == {name: reason for name, (*_, reason) in HOSTILE.items() if reason}
-    assert proof.loads == {path("forks"), path("starts"), path("area")}
+    assert proof.loads == {path("forks"), path("starts"), path("alarms"), path("area")}
 
 
 def test_a_proof_ends_in_time_and_tells_what_it_knows(tmp_path: Path) -> None:
@@ -224,6 +231,57 @@ def test_it_gives_way_to_all_else_and_nobody_talks_to_it(tmp_path: Path) -> None
     asked = f"os.nice(0) == 19, os.read(0, 1) == b'', os.getsid(0) == os.getpid(), {policy}"
     proof = prove(tmp_path, ["area"], {"area": f"import os\n\n\ndef area(x={{(True,) * 4: 0}}[{asked}]): ..."})
     assert reasons(proof) == {}
+
+
+def test_a_package_is_really_imported(tmp_path: Path) -> None:
+    (tmp_path / "heavy.py").write_text("import sys\nsys.modules['heavy'].VERSION.major\n")
+    beginning = Beginning((*Beginning.now().path, str(tmp_path)), {**os.environ}, tmp_path)
+    texts = {"late": "import heavy\n\n\ndef late():\n    return heavy.X", "base": "def base(): ..."}
+    assert reasons(prove(tmp_path, ["base"], texts, beginning=beginning)) == {}
+    (reason,) = reasons(prove(tmp_path, ["late"], texts, beginning=beginning)).values()
+    assert reason.startswith("it raised AttributeError: ")
+
+
+def test_waiting_for_a_turn_is_not_hanging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with a machine that is so busy that no turn comes: all the time that passes is waiting."""
+    began = time.monotonic()
+    monkeypatch.setattr("perdure.layer.proof_hearing.without_a_turn", lambda _: time.monotonic() - began)
+    text = "import time\n\n\ndef area(x=time.sleep(0.9)): ..."
+    assert prove(tmp_path, ["area"], {"area": text}).loads == {path("area")}
+
+
+NAMES = "abcde"
+WHOLE = st.fixed_dictionaries(
+    {
+        name: st.tuples(
+            st.lists(st.sampled_from([n for n in NAMES if n != name] + ["gone"]), max_size=2, unique=True),
+            st.sampled_from(["pass", "gone()", *(f"{n}()" for n in NAMES)]),
+            st.sampled_from(["", "", "", "1 / 0", "raise SystemExit", "import no_such_package"]),
+        )
+        for name in NAMES
+    }
+)
+
+
+@settings(max_examples=12, deadline=None)
+@given(WHOLE, st.sets(st.sampled_from([*NAMES, "gone"]), min_size=1))
+def test_a_proof_says_what_a_start_says(parts: dict[str, tuple[list[str], str, str]], names: set[str]) -> None:
+    texts = {
+        name: f"{also}\n\n\ndef {name}({', '.join(f'x{n}={other}' for n, other in enumerate(reads))}):\n    {body}"
+        for name, (reads, body, also) in parts.items()
+    }
+    root = Path("/nowhere")
+    layer, namespace = files(**texts), dict[str, object]()
+    shipped = Shipped(namespace, sys.modules)
+    start = Boot(layer, root, shipped.image, shipped.variables.imports, sys.modules).run()
+    skipped = {each.path: each.reason for each in start.skipped}
+    read = [loadable(0, p, read_file(p, data)) for p, data in layer.items()]
+    concerns = concerned(read, names)
+    asked = {p for p in layer if key(0, p) in concerns.proved | concerns.needed}
+    job = Job([Folder(root, layer)], names, {}, (), Beginning.now(), QUICK)
+    proof = Prover().prove(job)
+    assert {fail.path: fail.reason for fail in proof.fails} == {p: skipped[p] for p in asked & skipped.keys()}
+    assert proof.loads & asked == asked - skipped.keys()
 
 
 @pytest.mark.parametrize("folder", ["gone", "file"])
