@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, TextIO
 
 from .boot import Boot
+from .boot_files import Known
 from .boot_report import BootReport
 from .boot_watch import Watch
 from .definition import RelPath
@@ -60,12 +61,21 @@ def step_aside() -> tuple[TextIO, dict[str, object]]:
     return report, space.__dict__
 
 
-def load(shipped: Shipped, root: Path, files: Mapping[RelPath, bytes], watch: Watch) -> BootReport:
-    """In the process: load `files` of the folder `root`, as a boot would, over what was loaded before."""
+def load(
+    shipped: Shipped,
+    root: Path,
+    files: Mapping[RelPath, bytes],
+    watch: Watch,
+    known: Mapping[RelPath, Known] | None = None,
+) -> BootReport:
+    """In the process: load `files` of the folder `root`, as a boot would, over what was loaded before.
+
+    `known` are those of them that need not be read.
+    """
     nothing = nullcontext("")
     image, imports, deferred = shipped.image, shipped.variables.imports, shipped.deferred
-    boot = Boot(files, root, image, imports, sys.modules, shipped, watch, deferred, catching=lambda: nothing)
-    return boot.run()
+    modules, catching = sys.modules, lambda: nothing
+    return Boot(files, root, image, imports, modules, shipped, watch, deferred, catching, known=known).run()
 
 
 def how_it_ended(code: int) -> str:

@@ -13,22 +13,19 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 from .aside import load, step_aside
+from .boot_files import BootFile, BootFiles, Known
 from .boot_report import BootReport
-from .deferral import needed_imports
 from .definition import RelPath
-from .errors import UnreadableFile
-from .fileformat import File, read_file
 from .finding import Finder
-from .given import base_of
 from .order import Loadable
 from .proof import LAYER
 from .proof_files import Concerned, concerned
 from .shipped import Shipped
-from .stages import reads_of_definition
 
 _NICE = 19
 _NOT_PROVED = "it is not part of the proof"
@@ -42,21 +39,21 @@ def main(job: Mapping[str, Any]) -> None:
     report, namespace = step_aside()
     namespace.update({name: _Absent() for name in job["ambient"]})
     numbers = range(len(folders) - 1, LAYER - 1, -1)
-    read = {n: dict(_read(files)) for n, (_, files) in zip(numbers, folders, strict=True)}
-    about = concerned([loadable(n, p, file) for n in read for p, file in read[n].items()], job["names"])
+    read = {n: BootFiles(files, {}) for n, (_, files) in zip(numbers, folders, strict=True)}
+    about = concerned([loadable(n, file) for n in read for file in read[n]], job["names"])
     wanted = about.proved | about.needed
     _say(report, begun=True)
     if job["whole"]:
         finder = Finder(sys.modules)
-        cheap = {key(n, p) for n in read for p, file in read[n].items() if _is_cheap(file, finder)}
-        wanted |= cheap
-    left_out = [path for path in read[LAYER] if key(LAYER, path) not in wanted]
+        wanted |= {key(n, file.path) for n in read for file in read[n] if all(map(finder.is_cheap, file.facts.needed))}
+    left_out = [file.path for file in read[LAYER] if key(LAYER, file.path) not in wanted]
     shipped = Shipped(namespace, sys.modules)
     blind: set[RelPath] = set()
     loaded = BootReport()
     for number, (root, files) in zip(numbers, folders, strict=True):
         watch = _Telling(number, wanted, job["refused"], report, blind)
-        loaded = load(shipped, root, files, watch)
+        known = {file.path: Known(file.facts) for file in read[number]}
+        loaded = load(shipped, root, files, watch, known)
         shipped.add(root, loaded)
     blind |= about.behind(blind)
     if job["whole"]:  # else it is tried again with more
@@ -71,11 +68,9 @@ def key(number: int, path: RelPath) -> RelPath:
     return RelPath(f"{number} {path}")
 
 
-def loadable(number: int, path: RelPath, file: File) -> Loadable:
-    """What is asked of a file to find out what it needs."""
-    made = file.definition
-    node = base_of(file.tree.body, made.key)
-    return Loadable(key(number, path), made.gives, reads_of_definition(*file.tree.body), node, made.after)
+def loadable(number: int, file: BootFile) -> Loadable:
+    """What the order of a file hangs on, which belongs to the folder of that number."""
+    return replace(file.loadable(), path=key(number, file.path))
 
 
 def _told(
@@ -90,20 +85,6 @@ def _told(
         and (skipped in unread or ((own := key(LAYER, skipped.path)) in concerned_ones and own not in blind))
     ]
     return {"fails": fails, "loads": [item.path for item in loaded.loaded]}
-
-
-def _read(files: Mapping[RelPath, bytes]) -> Iterator[tuple[RelPath, File]]:
-    for path, data in files.items():
-        try:
-            file = read_file(path, data)
-            reads_of_definition(*file.tree.body)
-        except (UnreadableFile, RecursionError):
-            continue  # the boot says why
-        yield path, file
-
-
-def _is_cheap(file: File, finder: Finder) -> bool:
-    return all(map(finder.is_cheap, needed_imports(file.tree.body)))
 
 
 def _sent(files: list[tuple[RelPath, int]]) -> Iterator[tuple[RelPath, bytes]]:

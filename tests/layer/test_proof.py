@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from io import FileIO
 from pathlib import Path
 
@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perdure.layer.boot import Boot
+from perdure.layer.boot_files import BootFiles
 from perdure.layer.bounds import Bounds
 from perdure.layer.definition import RelPath
-from perdure.layer.fileformat import read_file
 from perdure.layer.proof import Beginning, Folder, Job, Proof, Prover
 from perdure.layer.proof_files import Concerned, concerned
 from perdure.layer.proof_hearing import Report, Unloadable, heard_more, without_a_turn
@@ -45,8 +45,11 @@ WEB = {
 
 
 def about(*names: str, **texts: str) -> Concerned:
-    found = [loadable(0, p, read_file(p, data)) for p, data in files(**(texts or WEB)).items()]
-    return concerned(found, names)
+    return about_files(files(**(texts or WEB)), names)
+
+
+def about_files(texts: Mapping[RelPath, bytes], names: Collection[str]) -> Concerned:
+    return concerned([loadable(0, file) for file in BootFiles(texts, {})], names)
 
 
 def keys(*names: str) -> frozenset[RelPath]:
@@ -275,8 +278,7 @@ def test_a_proof_says_what_a_start_says(parts: dict[str, tuple[list[str], str, s
     shipped = Shipped(namespace, sys.modules)
     start = Boot(layer, root, shipped.image, shipped.variables.imports, sys.modules).run()
     skipped = {each.path: each.reason for each in start.skipped}
-    read = [loadable(0, p, read_file(p, data)) for p, data in layer.items()]
-    concerns = concerned(read, names)
+    concerns = about_files(layer, names)
     asked = {p for p in layer if key(0, p) in concerns.proved | concerns.needed}
     job = Job([Folder(root, layer)], names, {}, (), Beginning.now(), QUICK)
     proof = Prover().prove(job)
