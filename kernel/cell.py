@@ -28,20 +28,16 @@ class Cell:
 
     def __init__(
         self,
-        begin: Callable[[], Run] | None,
+        run: Run | None,
         context: Context,
         told: tuple[str, ...] = (),
         *,
         kind: RequestKind = RequestKind.AGENT,
         ran: Callable[[str], None] | None = None,
     ) -> None:
-        """`begin` makes the run of what is kept when the first statement may be; None where nothing is.
-
-        `ran` is told the text of each sequence of statements; None where nobody wrote it.
-        """
+        """`ran` is told the text of each sequence of statements; None where nobody wrote it."""
         self.kind = kind
-        self._begin = begin
-        self._run: Run | None = None
+        self._run = run
         self._ran = ran
         self._context = context
         self._depth = 0
@@ -84,7 +80,7 @@ class Cell:
     @property
     def keeps(self) -> bool:
         """Whether anything of this cell is kept."""
-        return self._begin is not None and not self._scratch
+        return self._run is not None and not self._scratch
 
     def settled(self) -> Context:
         """Commit what waits; gives where a commit that follows comes from."""
@@ -93,27 +89,27 @@ class Cell:
 
     def keep(self, name: str) -> None:
         """`%keep name`; what comes of it is told in any kind of request, since it was asked for."""
-        if self._begin is not None:
+        if self._run is not None:
             self._flush()
             self._guarded(lambda run: run.keep(name), lambda: (name,))
             self.report.asked += self._flush()
 
     def knows(self, name: str) -> bool:
         """Whether there is anything of that name to forget."""
-        return self._begin is not None and self._running(self._begin).knows(name)
+        return self._run is not None and self._run.knows(name)
 
     def forget(self, name: str) -> None:
         """`%forget name`, as `%keep`."""
-        if self._begin is not None:
+        if self._run is not None:
             self._flush()
             self._guarded(lambda run: run.forget(name), lambda: (name,))
             self.report.asked += self._flush()
 
-    def go_on(self, begin: Callable[[], Run]) -> None:
-        """What is defined from here on belongs to the run that `begin` makes: the kernel has another layer now."""
+    def go_on(self, run: Run) -> None:
+        """What is defined from here on belongs to `run`, as when the kernel has another layer now."""
         self.commit()
-        if self._begin is not None:
-            self._begin, self._run = begin, None
+        if self._run is not None:
+            self._run = run
 
     def commit(self) -> None:
         """Commit what waits, for who looks at the layer or changes it while the cell runs."""
@@ -128,7 +124,7 @@ class Cell:
         """The cell has ended, well or not: commit what is left and report."""
         if self._run is not None:
             self._flush()
-        self._begin, self._run = None, None  # a task that the cell left behind runs in its context still
+            self._run = None  # a task that the cell left behind runs in its context still
         return self.report
 
     def _flush(self) -> list[Outcome]:
@@ -147,16 +143,11 @@ class Cell:
         self._guarded(flush, tuple)
         return made
 
-    def _running(self, begin: Callable[[], Run]) -> Run:
-        if self._run is None:
-            self._run = begin()
-        return self._run
-
     def _guarded(self, act: Callable[[Run], None], about: Callable[[], tuple[str, ...]]) -> None:
         """A mistake of ours costs the user a notice, not the cell. `about` gives the names that it would be about."""
-        assert self._begin is not None
+        assert self._run is not None
         try:
-            act(self._running(self._begin))
+            act(self._run)
         except Exception as error:
             names = about()
             _log.exception("perdure could not keep %s", ", ".join(names) or "what this cell defined")

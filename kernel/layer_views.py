@@ -6,10 +6,12 @@ import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from perdure.layer.boot_report import Skipped
 from perdure.layer.definition import Definition, Kind
 from perdure.layer.past import SHORT, NoVersion, unified
+from perdure.layer.place import Mode
 from perdure.layer.room import Layer
 from perdure.layer.store import LogEntry
 from perdure.layer.taken import taken
@@ -18,6 +20,9 @@ from perdure.layer.uses import uses_of
 from .mending import place_in, what_mends
 from .shown import Shown, Table, page
 from .workspace import Workspace
+
+if TYPE_CHECKING:
+    from perdure.layer.proof import Unloadable
 
 _COMMITS = 20  # of a log, unless asked for more
 _LAST = 3  # commits in the summary
@@ -50,6 +55,7 @@ def summary(workspace: Workspace) -> Shown:
     parts.append("last commits:")
     parts.append(Table([(f"  {commit}", *rest) for commit, *rest in map(_commit_row, layer.log(_LAST))]))
     parts += [f"skipped {skipped.path}: {skipped.reason}" for skipped in layer.report.skipped]
+    parts += [what.told for what in _unloadable(workspace)]
     parts += [f"unresolved: {key} needs {', '.join(names)}" for key, names in layer.unresolved()]
     parts.append("%layer? lists what else %layer tells and does")
     return page(*parts)
@@ -157,9 +163,30 @@ def skipped(workspace: Workspace, _rest: str) -> Shown:
     found = [(layer.root, each) for layer in _of(workspace.layer) for each in layer.report.skipped]
     shipped = workspace.cells_folders.shipped.folders
     found += [(folder.path, each) for folder in shipped for each in folder.report.skipped]
-    if not found:
+    lines = [_told(root, each, f"{', '.join(each.names)}: {each.reason}") for root, each in found]
+    for layer in _of(workspace.layer):
+        lines += [
+            _told(layer.root, Skipped(what.path, what.reason, what.names), what.told) for what in _unloadable(workspace)
+        ]
+    if not lines:
         return no_layer(workspace) if workspace.layer is None else Shown("Nothing is skipped.")
-    return Shown("\n\n".join(_told(root, each) for root, each in found))
+    return Shown("\n\n".join(lines))
+
+
+def proof(workspace: Workspace, _rest: str) -> Shown:
+    """`%layer proof`."""
+    proving = workspace.proving
+    if workspace.layer is None:
+        return no_layer(workspace)
+    if proving is None:
+        asks = 'c.PerdureKernel.proof = "process" asks for it'
+        return Shown(f"Nothing is proved here; {asks if workspace.mode is Mode.ON else 'nothing is kept'}.")
+    if (cell := workspace.cell.get()) is not None:
+        cell.commit()
+        proving.hear(cell.report.outcomes)
+    proving.rest()
+    told = [f"{what.told}." for what in proving.failing()]
+    return Shown("\n".join(told) or "All that was kept since this kernel started loads, as far as that can be proved.")
 
 
 def names(workspace: Workspace) -> list[str]:
@@ -213,10 +240,9 @@ def _origin(workspace: Workspace, definition: Definition) -> Path | str:
     return entry.path if entry is not None else "the layer, until it was forgotten"
 
 
-def _told(root: Path, skipped: Skipped) -> str:
-    lines = [
-        f"{', '.join(skipped.names)}: {skipped.reason}",
-        f"  {place_in(root, skipped)}",
-        f"  {what_mends(skipped)}",
-    ]
-    return "\n".join(lines)
+def _told(root: Path, skipped: Skipped, said: str) -> str:
+    return "\n".join([said, f"  {place_in(root, skipped)}", f"  {what_mends(skipped)}"])
+
+
+def _unloadable(workspace: Workspace) -> Sequence[Unloadable]:
+    return workspace.proving.failing() if workspace.proving is not None else ()

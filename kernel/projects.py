@@ -136,7 +136,7 @@ def _go_over(workspace: Workspace, ready: Ready) -> None:
     workspace.boot_layer()
     cell = workspace.cell.get()
     if cell is not None and workspace.layer is not None:
-        cell.go_on(workspace.layer.run)
+        cell.go_on(workspace.layer.run())
 
 
 def _holdings(files: Mapping[RelPath, bytes]) -> list[str]:

@@ -24,6 +24,7 @@ class Report:
     faults: list[str] = field(default_factory=list)  # what went wrong in keeping, as clauses
     told: tuple[str, ...] = ()  # notices that waited for a cell to show them: what happened at boot
     news: list[str] = field(default_factory=list)  # lines for who is shown all: what was loaded, and took long
+    unloadable: list[str] = field(default_factory=list)  # what will not load after a restart, for `metadata.perdure`
     forms: int = 0  # top-level statements of the cell
     failed_form: int | None = None  # counted from 1
 
@@ -58,7 +59,7 @@ class Report:
             "needs": [
                 {"name": outcome.definition.key, "names": list(outcome.needs)} for outcome in kept if outcome.needs
             ],
-            "warnings": [*self._warnings(), *dict.fromkeys(self.faults)],
+            "warnings": [*self._warnings(), *self.unloadable, *dict.fromkeys(self.faults)],
         }
 
     def _warnings(self) -> list[str]:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from perdure.layer.bounds import Bounds
 from perdure.layer.disk import RealDisk
@@ -38,7 +39,6 @@ from perdure.layer.place import (
 from perdure.layer.plan import Context
 from perdure.layer.project import find_project
 from perdure.layer.room import Layer
-from perdure.layer.run import Run
 from perdure.layer.safe_boot import SafeBoot
 from perdure.layer.session import session_id
 from perdure.layer.source import Source
@@ -50,8 +50,12 @@ from . import boot_notices, others, projects
 from .cell import Cell
 from .cells_folders import CellsFolders
 from .notebook import notebook_name
+from .report import Report
 from .waking import Waking
 from .wire import Notices, Request
+
+if TYPE_CHECKING:
+    from .proving import Proving
 
 _log = logging.getLogger(__name__)
 
@@ -72,6 +76,7 @@ class Workspace:
         cells: object = (),
         bounds: Bounds | None = None,
         defer: bool = True,
+        proves: bool = False,
     ) -> None:
         """`ambient` is what any kernel has in its namespace; what follows `environ` is what the config says."""
         self._environ = dict(os.environ) if environ is None else environ
@@ -81,7 +86,8 @@ class Workspace:
         self.mode, unknown_mode = read_mode(self._environ.get(MODE_VARIABLE), mode)
         self.session = session_id(self._environ)
         self.cell: ContextVar[Cell | None] = ContextVar("perdure_cell", default=None)  # the one this context runs
-        self._safe = SafeBoot(lambda: Homes.of_user().cache, bounds or Bounds())
+        bounds = bounds or Bounds()
+        self._safe = SafeBoot(lambda: Homes.of_user().cache, bounds)
         self._cells = CellsFolders(
             namespace, sys.modules, self._environ, cells, self._safe, defer=defer, cache=lambda: Homes.of_user().cache
         )
@@ -96,6 +102,12 @@ class Workspace:
         self.trouble: str | None = None  # why there is no layer although one was wanted
         self._problems: list[str] = []  # what the next cell is to tell
         self._news: list[str] = []  # what the next cell that shows all notices is to tell
+        self.proving: Proving | None = None  # of what cells keep, where the config asks for it
+        if proves and self.mode is Mode.ON:
+            from .proving import Proving  # most kernels do without
+
+            names = {*ambient}.difference(dir(builtins), MODULE_NAMES)
+            self.proving = Proving(lambda: self.layer, self._cells.shipped, names, bounds)
         if unknown_mode:
             self._problems.append(f"[layer: {unknown_mode}]")
 
@@ -197,13 +209,16 @@ class Workspace:
             self._notebook(request.notebook),
             Source(code).leading_comment() if keeps and "#" in code else "",
         )
-        begin = self._begin_run if layer is not None and keeps else None
+        run = layer.run() if layer is not None and keeps else None
         ran = self.ran.append if request.keeps else None
-        return Cell(begin, context, tuple(told), kind=request.kind, ran=ran)
+        return Cell(run, context, tuple(told), kind=request.kind, ran=ran)
 
-    def _begin_run(self) -> Run:
-        assert self.layer is not None
-        return self.layer.run()
+    def close_cell(self, cell: Cell, request: Request) -> Report:
+        """The cell has ended, well or not: what it came to, and what is to be told besides."""
+        report = cell.finish()
+        if self.proving is not None and request.keeps:
+            self.proving.closes(report, shows=request.notices is Notices.ALL)
+        return report
 
     def has(self, name: str) -> bool:
         """Whether the user's namespace has `name`."""

@@ -15,13 +15,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 
+from .aside import start
 from .bounds import Bounds
-
-# The folder that the kernel works in stays off the path until the kernel's own path is there.
-_PROGRAM = (
-    "import json, sys; job = json.load(sys.stdin); sys.path[:] = job['sys_path']; "
-    "from perdure.layer.trial_process import main; main(job)"
-)
 
 _OUTSIDE = "it killed more than itself"
 
@@ -84,13 +79,7 @@ def _run(job: Job, tried: Tried, seconds: float) -> Tried:
         "bounds": asdict(replace(job.bounds, boot_seconds=min(seconds, job.bounds.boot_seconds))),
     }
     try:
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _PROGRAM],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,  # what kills its whole group does not reach the kernel
-        )
+        process = start("trial_process")
     except OSError:
         return read_report((), is_over=False)
     with process:

@@ -14,12 +14,10 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Collection, Mapping
-from contextlib import nullcontext
 from pathlib import Path
-from types import ModuleType
 from typing import Any, TextIO
 
-from .boot import Boot
+from .aside import how_it_ended, load, step_aside
 from .boot_journal import Mark, mark_of
 from .bounds import Bounds
 from .cells_folder import CellsFolder
@@ -32,22 +30,15 @@ _NICE = 5
 
 def main(job: Mapping[str, Any]) -> None:
     """Try what the job says and tell it on standard output; runs in the process that nobody needs."""
-    report = os.fdopen(os.dup(1), "w", encoding="utf-8")  # a descriptor that no program gets which files may start
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for number in (0, 1, 2):
-        os.dup2(nowhere, number)
+    report, namespace = step_aside()
     os.nice(_NICE)
-    space = ModuleType("__main__")
-    sys.modules["__main__"] = space
-    shipped = Shipped(space.__dict__, sys.modules, defer=job["defers"])
+    shipped = Shipped(namespace, sys.modules, defer=job["defers"])
     for folder in job["before"]:
         files = _files(folder)
         shipped.load(CellsFolder(Path(folder["root"]), None, files))
     files, root = _files(job["folder"]), Path(job["folder"]["root"])
     watch = _Forking(files, {*job["proven"]}, Bounds(**job["bounds"]), report)
-    image, imports, deferred = shipped.image, shipped.variables.imports, shipped.deferred
-    nothing = nullcontext("")
-    Boot(files, root, image, imports, sys.modules, shipped, watch, deferred, catching=lambda: nothing).run()
+    load(shipped, root, files, watch)
     report.write(json.dumps({"end": not watch.is_late}) + "\n")
     report.flush()
     os._exit(0)  # threads that files started may go on for ever
@@ -121,7 +112,7 @@ class _Forking:
             except OSError:
                 pass
         _, status = os.waitpid(child, 0)
-        return "" if is_there else how_it_ended(status) if ready else None
+        return "" if is_there else how_it_ended(os.waitstatus_to_exitcode(status)) if ready else None
 
     def _in_fork(self, act: Callable[[], None], sink: int) -> None:
         me = os.getpid()
@@ -137,14 +128,3 @@ class _Forking:
                 signal.pause()  # until it is killed, with all that it started
         finally:
             os._exit(0)
-
-
-def how_it_ended(status: int) -> str:
-    """A wait status, as a clause."""
-    if not os.WIFSIGNALED(status):
-        return f"exit status {os.waitstatus_to_exitcode(status)}"
-    number = os.WTERMSIG(status)
-    try:
-        return f"signal {signal.Signals(number).name}"
-    except ValueError:
-        return f"signal {number}"

@@ -59,6 +59,11 @@ class PerdureKernel(IPythonKernel):
     defer = Bool(True, help="Load definitions that import packages when a cell names them, not at each start.").tag(
         config=True
     )
+    proof = Enum(
+        ["static", "process"],
+        "static",
+        help="process: another process loads what is kept, at low priority, and tells what a restart will not load.",
+    ).tag(config=True)
     notebook_notices = Enum(_NOTICES, DEFAULT_NOTICES[RequestKind.NOTEBOOK].value, help="What notebooks show.").tag(
         config=True
     )
@@ -88,6 +93,7 @@ class PerdureKernel(IPythonKernel):
             cells=self.cells,
             bounds=Bounds(self.boot_file_seconds, self.boot_seconds),
             defer=self.defer,
+            proves=self.proof == "process",
         )
         shell.workspace = self.workspace
         current.set_workspace(self.workspace)
@@ -148,7 +154,7 @@ class PerdureKernel(IPythonKernel):
             # The cell is over: an interrupt that comes now must not cost the front end its reply.
             with interrupts_deferred(drop=True):
                 self.workspace.cell.reset(token)
-                report = cell.finish()
+                report = self.workspace.close_cell(cell, request)
                 if request.keeps and self.workspace.mode is not Mode.OFF:
                     self._show(report, request)
                 self._reply.set(report.metadata(self.workspace.session))

@@ -37,7 +37,7 @@ class Bench:
         )
 
     def cell(self, *, keeps: bool = True) -> Cell:
-        return Cell(self.layer.run if keeps else None, CONTEXT)
+        return Cell(self.layer.run() if keeps else None, CONTEXT)
 
     def run(self, code: str, *, keeps: bool = True) -> Report:
         cell = self.cell(keeps=keeps)

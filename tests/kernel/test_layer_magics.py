@@ -15,7 +15,7 @@ from .driver import Answer, Cases, Home, Kernel
 
 case = Cases()
 DATE = r"\d{4}-\d\d-\d\d \d\d:\d\d"
-WORDS = "bake diff export init load log path refresh show skipped trust undo used uses".split()
+WORDS = "bake diff export init load log path proof refresh show skipped trust undo used uses".split()
 
 
 def said(kernel: Kernel, line: str) -> list[str]:

@@ -11,8 +11,12 @@ import pytest
 
 from perdure.kernel import workspace as workspaces
 from perdure.kernel.cell import Cell
+from perdure.kernel.proving import Proving
+from perdure.kernel.report import Report
 from perdure.kernel.wire import Notices, read_request
 from perdure.kernel.workspace import Workspace
+from perdure.layer.bounds import Bounds
+from perdure.layer.definition import RelPath
 from perdure.layer.plan import Context
 from perdure.layer.source import Source
 
@@ -35,7 +39,7 @@ class Mistaken:
 
 
 def test_a_mistake_in_a_cell_becomes_notices() -> None:
-    run: Any = Mistaken
+    run: Any = Mistaken()
     cell = Cell(run, Context("s-test"))
     statements = list(Source(CODE).statements(ast.parse(CODE).body))
     cell.enter(len(statements))
@@ -50,6 +54,20 @@ def test_a_mistake_in_a_cell_becomes_notices() -> None:
         f"[layer: area not kept; perdure itself failed (ZeroDivisionError: offering); {details}]",
         f"[layer: area not kept; perdure itself failed (ZeroDivisionError: keeping); {details}]",
     ]
+
+
+def test_a_mistake_in_what_proves_costs_the_cell_nothing() -> None:
+    mistaken: Any = None
+    proving = Proving(lambda: mistaken.layer, mistaken, (), Bounds())
+    proving._failures[RelPath("a")] = mistaken
+    report = Report()
+    proving.closes(report, shows=True)
+    assert report.lines(Notices.ALL) == []
+    proving._failures.clear()
+    proving._layer = lambda: None
+    proving.closes(report, shows=True)
+    (told,) = report.lines(Notices.ALL)
+    assert told.startswith("[layer: what is kept could not be proved; perdure itself failed (AttributeError: ")
 
 
 def test_a_mistake_at_the_start_leaves_a_kernel_without_a_layer(

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from perdure.layer.aside import how_it_ended
 from perdure.layer.boot_journal import BootJournal, Known, Mark, is_cut_of, mark_of
 from perdure.layer.bounds import Bounds
 from perdure.layer.definition import RelPath
 from perdure.layer.safe_boot import SafeBoot, Verdict, judge
 from perdure.layer.trial import Folder, Job, Tried, read_report, try_out
-from perdure.layer.trial_process import how_it_ended
 
 A, B, C = Mark("a"), Mark("b"), Mark("c")
 NOTHING = Tried({}, {}, (), True)
@@ -136,8 +136,8 @@ def test_what_was_tried_when_the_trial_itself_ended_did_it() -> None:
 
 
 def test_a_status_is_told_as_a_clause() -> None:
-    assert how_it_ended(3 << 8) == "exit status 3"
-    assert how_it_ended(signal.SIGSEGV) == "signal SIGSEGV"
+    assert how_it_ended(3) == "exit status 3"
+    assert how_it_ended(-signal.SIGSEGV) == "signal SIGSEGV"
 
 
 def write(root: Path, **texts: str) -> dict[RelPath, bytes]:

@@ -1,0 +1,88 @@
+"""A process beside the kernel that loads files and that nobody needs: how it is started, and its first steps.
+
+`trial_process` and `proof_process` are what runs there.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import nullcontext
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, TextIO
+
+from .boot import Boot
+from .boot_files import Known
+from .boot_report import BootReport
+from .boot_watch import Watch
+from .definition import RelPath
+
+if TYPE_CHECKING:
+    from .shipped import Shipped
+
+# The folder that the kernel works in stays off the path until the kernel's own path is there.
+_PROGRAM = (
+    "import json, sys; job = json.loads(sys.stdin.buffer.readline()); sys.path[:] = job['sys_path']; "
+    "from perdure.layer.{} import main; main(job)"
+)
+
+
+def start(module: str, environ: Mapping[str, str] | None = None, folder: Path | None = None) -> subprocess.Popen[bytes]:
+    """Start the process that runs `main` of `module`, given the first line of what it is sent, which is JSON.
+
+    It says what it has to say in lines of JSON.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    return subprocess.Popen(
+        [sys.executable, "-P", "-c", _PROGRAM.format(module)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=environ,
+        cwd=folder,
+        start_new_session=True,  # what kills its whole group does not reach the kernel
+    )
+
+
+def step_aside() -> tuple[TextIO, dict[str, object]]:
+    """In the process: where it reports, and the namespace of a new `__main__`. What is printed goes nowhere."""
+    report = os.fdopen(os.dup(1), "w", encoding="utf-8")  # a descriptor that no program gets which files may start
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(nowhere, number)
+    space = ModuleType("__main__")
+    sys.modules["__main__"] = space
+    return report, space.__dict__
+
+
+def load(
+    shipped: Shipped,
+    root: Path,
+    files: Mapping[RelPath, bytes],
+    watch: Watch,
+    known: Mapping[RelPath, Known] | None = None,
+) -> BootReport:
+    """In the process: load `files` of the folder `root`, as a boot would, over what was loaded before.
+
+    `known` are those of them that need not be read.
+    """
+    nothing = nullcontext("")
+    image, imports, deferred = shipped.image, shipped.variables.imports, shipped.deferred
+    modules, catching = sys.modules, lambda: nothing
+    return Boot(files, root, image, imports, modules, shipped, watch, deferred, catching, known=known).run()
+
+
+def how_it_ended(code: int) -> str:
+    """An exit code, negative for a signal, as a clause."""
+    if code >= 0:
+        return f"exit status {code}"
+    try:
+        return f"signal {signal.Signals(-code).name}"
+    except ValueError:
+        return f"signal {-code}"
