@@ -122,9 +122,10 @@ def _told(done: Undone, layer: Layer) -> list[str]:
             lines.append(f"{', '.join(names)} {many if names[1:] else one}.")
     lines += [f"{name} is registered until this kernel ends." for name in done.gone if "@" in name]
     origins = layer.shipped.origins
-    lines += [f"The next start brings {name} back, from {folder_told(origins[name])}." for name in done.returning]
+    lines += [f"{name} is that of {folder_told(origins[name])} again." for name in done.shipped_again]
+    lines += [f"{failed.told}." for failed in done.not_shipped]
     lines += [f"{each.path} does not load: {each.reason}." for each in done.failed]
-    for name in (*done.loaded, *done.gone):
+    for name in (*done.loaded, *done.shipped_again, *done.gone):
         made = dependents(name, layer.table.by_name.values())
         others = [d.key for d in made if d.key not in done.loaded]
         if others:
