@@ -66,10 +66,13 @@ class Past:
         return Version(self._path, data, "now") if self._path and data is not None else None
 
     def before(self) -> Version | NoVersion:
-        """The file before the last change of it: the last commit's where there are changes that are not committed."""
+        """The file before the last change of it: the last commit's where there are changes that are not committed.
+
+        That is also so where a hand took the file away.
+        """
         now, head = self.now(), self._store.head()
         committed = self._at(head) if head else None
-        if committed and now and committed.data != now.data:
+        if committed and (now is None or committed.data != now.data):
             return committed
         newest = self.log(1)
         if newest and newest[0].parents and (version := self._at(newest[0].parents[0])):

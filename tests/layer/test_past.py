@@ -91,6 +91,16 @@ def test_before_a_hand_edit_is_what_was_committed(cells: Cells) -> None:
     assert version(past.before())[1] == "def area(): return 1\n"
 
 
+def test_before_a_hand_took_the_file_away_is_what_was_committed_last(cells: Cells) -> None:
+    cells.run("def area(): return 1")
+    cells.run("def area(): return 2")
+    assert isinstance(cells.store, MemoryStore)
+    cells.store.edit(RelPath("functions/a/area.py"), None)
+    for kernel in (cells, cells.restarted()):
+        past = kernel.layer.past("area")
+        assert (version(past.before())[1], past.now()) == ("def area(): return 2\n", None)
+
+
 def test_a_version_of_a_commit(cells: Cells) -> None:
     cells.run("OTHER = 1")
     cells.run("def area(): return 1")
