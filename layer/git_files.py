@@ -14,13 +14,13 @@ from pathlib import Path
 from .definition import Kind, RelPath
 from .errors import StoreFault
 from .journal import told_as_fault
-from .store import holds_definition, parts
+from .store import NotRead, holds_definition, parts
 
 EXECUTABLE = 0o100
 
 
 def definition_files(root: Path) -> Mapping[RelPath, bytes]:
-    """Every file that holds a definition, sorted by path."""
+    """Every file that holds a definition, sorted by path; `NotRead` for one that cannot be read."""
     found: dict[RelPath, bytes] = {}
     for kind in Kind:
         for path in _regular_files(root / kind.folder, kind.folder):
@@ -30,6 +30,8 @@ def definition_files(root: Path) -> Mapping[RelPath, bytes]:
                         found[path] = (root / path).read_bytes()
                     except FileNotFoundError:
                         pass  # gone since the folder was listed
+                    except PermissionError as fault:
+                        found[path] = NotRead(str(fault.strerror).encode())
     return dict(sorted(found.items()))
 
 

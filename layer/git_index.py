@@ -119,7 +119,10 @@ class Index:
             return True
         if replace(Stat.of(found), dev=staged.stat.dev) == staged.stat and not self.is_racy(staged):
             return False
-        data = os.fsencode(os.readlink(file)) if stat.S_ISLNK(found.st_mode) else file.read_bytes()
+        try:
+            data = os.fsencode(os.readlink(file)) if stat.S_ISLNK(found.st_mode) else file.read_bytes()
+        except PermissionError:
+            return True
         blob = hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False)
         return blob.hexdigest() != staged.entry.id
 

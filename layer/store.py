@@ -25,6 +25,13 @@ _ID = re.compile(r"[0-9a-fA-F]{4,40}")
 _TRAILER = re.compile(r"([A-Za-z0-9][A-Za-z0-9-]*): (.*)")
 
 
+class NotRead(bytes):
+    """What stands for the bytes of a file that is there and cannot be read: why, as the system words it.
+
+    It is one file that is lost by that, where a fault would cost all of the layer.
+    """
+
+
 @dataclass(frozen=True, slots=True)
 class Write:
     """Put `data` at `path`, whether or not something is there."""
@@ -123,7 +130,7 @@ class Store(Protocol):
     """
 
     def files(self) -> Mapping[RelPath, bytes]:
-        """Every definition file as it stands now (hand edits included), sorted by path."""
+        """Every definition file as it stands now (hand edits included), sorted by path; `NotRead` where it must be."""
         ...
 
     def file(self, path: RelPath) -> bytes | None:
