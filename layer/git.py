@@ -136,10 +136,10 @@ class GitStore:
     def dirt(self) -> Dirt:
         with self._alone, told_as_fault(self._git):
             head = dict(every_file(tree_of(self._refs.head().commit, self._object), self._object))
-            index = index_of(self.path)
+            index, newlines = index_of(self.path), self._converts_newlines()
             changed = index.conflicted | (head.keys() - index.staged.keys())
             for path, staged in index.staged.items():
-                if head.get(path) != staged.entry or index.differs(self.path, path, staged):
+                if head.get(path) != staged.entry or index.differs(self.path, path, staged, newlines=newlines):
                     changed.add(path)
             known = {os.fsdecode(path) for path in index.staged.keys() | index.conflicted}
             unknown = unknown_files(self.path, known.__contains__, self._ignored())
@@ -266,6 +266,14 @@ class GitStore:
         data = self._object(name)
         with self._damage_told(name):
             return Commit.from_string(data)
+
+    def _converts_newlines(self) -> bool:
+        """Whether git takes CR LF for a bare newline: in a clone that has not the configuration of `create`."""
+        try:
+            said = self._repo().get_config_stack().get(("core",), "autocrlf")
+        except KeyError:
+            return False
+        return said.lower() in (b"true", b"yes", b"on", b"1", b"input")
 
     def _ignored(self) -> Callable[[str], bool]:
         """Whether git ignores a path, by all of git's ignore files. A folder is asked for with a slash at its end."""

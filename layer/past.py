@@ -14,7 +14,7 @@ from .errors import UnreadableFile
 from .fileformat import read
 from .given import owner_of
 from .naming import name_told_by, path_of
-from .store import CommitId, LogEntry, Store, holds_definition
+from .store import CommitId, LogEntry, Store, holds_definition, is_same
 
 SHORT = 7
 """Digits of a commit's id that are shown, as git does."""
@@ -72,7 +72,7 @@ class Past:
         """
         now, head = self.now(), self._store.head()
         committed = self._at(head) if head else None
-        if committed and (now is None or committed.data != now.data):
+        if committed and not is_same(committed.data, now.data if now else None):
             return committed
         newest = self.log(1)
         if newest and newest[0].parents and (version := self._at(newest[0].parents[0])):

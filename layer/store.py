@@ -220,6 +220,13 @@ def _count(digits: str | None) -> int:
     return 0 if digits is None else int(digits or 1)  # `HEAD~` is `HEAD~1`
 
 
+def is_same(one: bytes | None, other: bytes | None) -> bool:
+    """Whether two versions of a file are the same but for their newlines, which git may convert."""
+    if one is None or other is None:
+        return one is other
+    return one == other or one.replace(b"\r\n", b"\n") == other.replace(b"\r\n", b"\n")
+
+
 def holds_definition(path: RelPath) -> bool:
     """Whether a file of this path is one of a definition: a `.py` under a Kind's folder, nothing of it hidden."""
     first, *rest = path.split("/")

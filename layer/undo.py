@@ -19,7 +19,7 @@ from .loading import Failed
 from .naming import name_told_by
 from .past import SHORT
 from .plan import LONGEST_SUBJECT, Context, trailers
-from .store import Change, Changed, LogEntry, Message, Remove, Store, Write, holds_definition
+from .store import Change, Changed, LogEntry, Message, Remove, Store, Write, holds_definition, is_same
 
 if TYPE_CHECKING:
     from .room import Layer
@@ -131,7 +131,7 @@ def _without_their_owner(
 def _stands(path: RelPath, changed: Changed, store: Store) -> bool:
     """Whether the file is not as it was before the change already."""
     head = store.head()
-    return head is None or store.show(head, path) != changed.before or store.file(path) != changed.before
+    return head is None or store.show(head, path) != changed.before or not is_same(store.file(path), changed.before)
 
 
 def _elsewhere(changed: Mapping[RelPath, Changed], layer: Layer) -> str | None:
@@ -151,7 +151,7 @@ def _in_the_way(changed: Mapping[RelPath, Changed], store: Store) -> str | None:
         if now not in (each.after, each.before):
             later = store.log(1, [path])[0]
             return f"{path} was changed since, by {later.id[:SHORT]} {later.subject}; take that back first"
-        if store.file(path) != now:
+        if not is_same(store.file(path), now):
             return f"{path} has changes that are not committed; commit them or `git checkout HEAD {path}` first"
     return None
 

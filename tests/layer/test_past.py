@@ -91,6 +91,17 @@ def test_before_a_hand_edit_is_what_was_committed(cells: Cells) -> None:
     assert version(past.before())[1] == "def area(): return 1\n"
 
 
+def test_before_newlines_that_git_converted_is_the_version_before(cells: Cells) -> None:
+    cells.run("def area(): return 1")
+    cells.run("def area(): return 2")
+    assert isinstance(cells.store, MemoryStore)
+    cells.store.edit(RelPath("functions/a/area.py"), b"def area(): return 2\r\n")
+    assert version(cells.layer.past("area").before())[1] == "def area(): return 1\n"
+    assert cells.layer.dirt().changed == ("functions/a/area.py",)
+    cells.run("def area(): return 3")
+    assert subjects(cells, "area") == ["keep area"] * 3  # and nothing to adopt
+
+
 def test_before_a_hand_took_the_file_away_is_what_was_committed_last(cells: Cells) -> None:
     cells.run("def area(): return 1")
     cells.run("def area(): return 2")

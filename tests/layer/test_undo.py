@@ -180,6 +180,15 @@ def test_a_hand_edit_is_left(cells: Cells) -> None:
     assert refused(cells).startswith("keep area: functions/a/area.py has changes that are not committed")
 
 
+def test_newlines_that_git_converted_are_no_edit(cells: Cells) -> None:
+    cells.run("def area(r): return 1")
+    cells.run("def area(r): return 2")
+    assert isinstance(cells.store, MemoryStore)
+    cells.store.edit(RelPath("functions/a/area.py"), b"def area(r): return 2\r\n")
+    assert undone(cells).loaded == ("area",)
+    assert cells.namespace["area"](0) == 1
+
+
 def test_the_first_commit_stays(cells: Cells) -> None:
     assert refused(cells) == "start made the layer"
     with pytest.raises(UnknownCommit):
