@@ -18,7 +18,7 @@ from perdure.layer.bounds import Bounds
 from perdure.layer.disk import RealDisk
 from perdure.layer.errors import LayerError
 from perdure.layer.events import EventLog
-from perdure.layer.git import git_identity
+from perdure.layer.git_dulwich import git_identity
 from perdure.layer.opening import Absent, Opening, Ready, Untrusted, open_layer
 from perdure.layer.place import (
     MODE_VARIABLE,

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from perdure.layer.definition import RelPath
 from perdure.layer.disk import RealDisk
 from perdure.layer.errors import LayerUnusable, StoreFault
-from perdure.layer.git import GitStore, Identity
+from perdure.layer.git import GitStore
 from perdure.layer.git_commit import _in_turn
 from perdure.layer.git_tree import FILE, Entry
-from perdure.layer.store import Dirt, Message, NotRead, Remove, Write
+from perdure.layer.store import Dirt, Identity, Message, NotRead, Remove, Write
 from tests.modes import binding
 
 from .git_cli import ADA, AREA, FILES, KEEP, RATE, Git, created, opened, put
