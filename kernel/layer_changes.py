@@ -18,7 +18,7 @@ from perdure.layer.shipped import folder_told
 from perdure.layer.taken import in_load_order, with_what_they_need
 from perdure.layer.undo import NotUndone, Undone
 
-from . import others, projects
+from . import others, projects, trusting
 from .layer_views import no_layer, what_was_taken
 from .magics import names_in
 from .shown import Shown
@@ -109,7 +109,7 @@ def trust(workspace: Workspace, rest: str) -> Shown:
     """`%layer trust [PATH]`."""
     try:
         path = rest.strip(" \"'")
-        return Shown(workspace.trust(*([path] if path else [])))
+        return Shown(trusting.trust(workspace, path or None))
     except LayerError as error:
         return Shown(f"Not trusted: {error}")
 
