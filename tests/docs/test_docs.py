@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.kernel.driver import Home, Kernel
+from tests.kernel.driver import Kernel
+from tests.kernel.home import Home
 
 from .blocks import Block, Unclear, agrees, blocks_of
 

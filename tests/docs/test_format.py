@@ -27,7 +27,8 @@ from perdure.layer.order import Loadable
 from perdure.layer.order import load_order as order_by_perdure
 from perdure.layer.plan import Table
 from perdure.layer.stages import reads_of_definition
-from tests.kernel.driver import Home, Kernel
+from tests.kernel.driver import Kernel
+from tests.kernel.home import Home
 from tests.layer.cells import Cells
 
 from .blocks import blocks_of

@@ -11,7 +11,8 @@ import pytest
 from tests import modes
 
 from .conftest import StartKernel, make_layer
-from .driver import Home, Kernel
+from .driver import Kernel
+from .home import Home
 
 
 def put(home: Home, path: str, text: str, *, commit: bool = True) -> None:

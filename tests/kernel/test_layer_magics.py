@@ -10,8 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from .answer import Answer
 from .conftest import StartKernel
-from .driver import Answer, Cases, Home, Kernel
+from .driver import Kernel
+from .home import Home
+from .lives import Cases
 
 case = Cases()
 DATE = r"\d{4}-\d\d-\d\d \d\d:\d\d"

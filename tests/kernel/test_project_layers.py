@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from .conftest import StartKernel
-from .driver import Home, Kernel
+from .driver import Kernel
+from .home import Home
 
 PERSONAL = "data/perdure/layer_ada_lovelace"
 

@@ -13,7 +13,7 @@ from perdure.kernel.trusting import trust
 from perdure.kernel.wire import Notices, Request, RequestKind
 from perdure.kernel.workspace import Workspace
 
-from .driver import Home
+from .home import Home
 
 AGENT = Request(RequestKind.AGENT, Notices.ALL)
 
