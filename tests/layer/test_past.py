@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from perdure.layer.definition import RelPath
 from perdure.layer.memory import MemoryStore
 from perdure.layer.past import NoVersion, Version, unified
 from perdure.layer.store import Message, Remove, Write
 
 from .cells import Cells
-
-
-@pytest.fixture
-def cells() -> Cells:
-    cells = Cells(MemoryStore({RelPath(".gitignore"): b""}))
-    cells.boot()
-    return cells
 
 
 def subjects(cells: Cells, name: str, limit: int = 20) -> list[str]:

@@ -15,16 +15,9 @@ from perdure.layer.plan import Context
 from perdure.layer.store import Message, Write
 from perdure.layer.undo import NotUndone, Undone
 
-from .cells import Cells, said
+from .cells import Cells, begun, said
 
 CONTEXT = Context("s-test", 9, "a.ipynb")
-
-
-@pytest.fixture
-def cells() -> Cells:
-    cells = Cells(MemoryStore({RelPath(".gitignore"): b""}))
-    cells.boot()
-    return cells
 
 
 def undone(cells: Cells, name: str = "HEAD") -> Undone:
@@ -226,14 +219,10 @@ def test_a_file_that_does_not_load_is_told(cells: Cells) -> None:
 
 def over(*texts: str) -> Cells:
     """A kernel over a cells folder of these definitions."""
-    made = Cells(MemoryStore({RelPath(".gitignore"): b""}))
-    made.boot()
+    made = begun()
     for text in texts:
         made.run(text)
-    team = {str(path): text for path, text in made.files.items()}
-    cells = Cells(MemoryStore({RelPath(".gitignore"): b""}), folders={"/team": team})
-    cells.boot()
-    return cells
+    return begun({"/team": {str(path): text for path, text in made.files.items()}})
 
 
 def test_what_it_took_the_place_of_in_a_cells_folder_is_live_again() -> None:
@@ -286,8 +275,7 @@ def test_of_several_names_that_a_file_of_a_cells_folder_gives_the_others_stay() 
 def test_one_of_a_cells_folder_that_another_took_the_place_of_is_made_with_that() -> None:
     team = {"functions/a/area.py": "def area(): return 1\n"}
     late = {"functions/a/area.py": "def twice(f): return lambda: 2 * f()\n\n\narea = twice(area)\n"}
-    cells = Cells(MemoryStore({RelPath(".gitignore"): b""}), folders={"/team": team, "/late": late})
-    cells.boot()
+    cells = begun({"/team": team, "/late": late})
     cells.run("def area(): return 7")
     assert undone(cells).shipped_again == ("area",)
     assert cells.namespace["area"]() == cells.restarted().namespace["area"]() == 2
