@@ -21,11 +21,10 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "kernel"))
-from driver import PERDURE, STOCK, Home, Kernel
-
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from perdure.layer.memory import MemoryStore
+from tests.kernel.driver import PERDURE, STOCK, Kernel
+from tests.kernel.home import Home
 from tests.layer.cells import Cells
 from tests.packages import Packages
 

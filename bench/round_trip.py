@@ -20,8 +20,9 @@ from time import perf_counter
 
 import zmq
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "kernel"))
-from driver import PERDURE, STOCK, Home, Kernel
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from tests.kernel.driver import PERDURE, STOCK, Kernel
+from tests.kernel.home import Home
 
 MUST, GOAL = 0.3, 0.0  # milliseconds over plain ipykernel
 CODE = "1+1"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from perdure.layer.errors import LayerError
 from perdure.layer.room import Layer
+from perdure.layer.store import NotRead
 
 from .report import some
 
@@ -42,8 +43,9 @@ def printed(layer: Layer) -> list[str]:
 
 
 def _dirt(layer: Layer) -> Iterator[str]:
-    dirt = layer.dirt()
-    if paths := [*dirt.changed, *dirt.unknown]:
+    dirt, files = layer.dirt(), layer.tracked.files
+    # What cannot be read is skipped, which is told.
+    if paths := [path for path in (*dirt.changed, *dirt.unknown) if not isinstance(files.get(path), NotRead)]:
         named = ", ".join(paths[:_SHOWN]) + (f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else "")
         yield (
             f"changed outside perdure and not committed: {named}; "

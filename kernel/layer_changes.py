@@ -18,7 +18,7 @@ from perdure.layer.shipped import folder_told
 from perdure.layer.taken import in_load_order, with_what_they_need
 from perdure.layer.undo import NotUndone, Undone
 
-from . import others, projects
+from . import others, projects, trusting
 from .layer_views import no_layer, what_was_taken
 from .magics import names_in
 from .shown import Shown
@@ -109,7 +109,7 @@ def trust(workspace: Workspace, rest: str) -> Shown:
     """`%layer trust [PATH]`."""
     try:
         path = rest.strip(" \"'")
-        return Shown(workspace.trust(*([path] if path else [])))
+        return Shown(trusting.trust(workspace, path or None))
     except LayerError as error:
         return Shown(f"Not trusted: {error}")
 
@@ -122,9 +122,10 @@ def _told(done: Undone, layer: Layer) -> list[str]:
             lines.append(f"{', '.join(names)} {many if names[1:] else one}.")
     lines += [f"{name} is registered until this kernel ends." for name in done.gone if "@" in name]
     origins = layer.shipped.origins
-    lines += [f"The next start brings {name} back, from {folder_told(origins[name])}." for name in done.returning]
+    lines += [f"{name} is that of {folder_told(origins[name])} again." for name in done.shipped_again]
+    lines += [f"{failed.told}." for failed in done.not_shipped]
     lines += [f"{each.path} does not load: {each.reason}." for each in done.failed]
-    for name in (*done.loaded, *done.gone):
+    for name in (*done.loaded, *done.shipped_again, *done.gone):
         made = dependents(name, layer.table.by_name.values())
         others = [d.key for d in made if d.key not in done.loaded]
         if others:

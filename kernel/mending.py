@@ -26,6 +26,7 @@ _ADVICE: tuple[tuple[str, _Advice], ...] = (
     (r"^it was interrupted", lambda _, name: f"restart, or run {name or 'it'} again in a cell"),
     (r"^the start had taken", lambda _, __: "restart; c.PerdureKernel.boot_seconds gives a start more time"),
     (r"the next start (?:loads it|does)", lambda _, __: "restart"),
+    (r"it cannot be read", lambda _, __: "make it readable, as by `chmod u+r`, and restart"),
     (r"merge conflict", lambda _, __: "settle the conflict in the file, commit, and restart"),
 )
 

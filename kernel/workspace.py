@@ -20,7 +20,7 @@ from perdure.layer.bounds import Bounds
 from perdure.layer.disk import RealDisk
 from perdure.layer.errors import LayerError
 from perdure.layer.events import EventLog
-from perdure.layer.git import git_identity
+from perdure.layer.git_dulwich import git_identity
 from perdure.layer.mentions import words
 from perdure.layer.opening import Absent, Opening, Ready, Untrusted, open_layer
 from perdure.layer.place import (
@@ -32,7 +32,6 @@ from perdure.layer.place import (
     choose,
     layer_name,
     personal_place,
-    read_cells_entry,
     read_mode,
     remembered_name,
 )
@@ -118,7 +117,7 @@ class Workspace:
         """
         if self.mode is Mode.OFF:
             return
-        self._guarded(self._open)
+        self.open_chosen()
         self.begin_loading()
         with around or nullcontext():
             self._guarded(self._load_cells_folders)
@@ -228,49 +227,6 @@ class Workspace:
         """Whether any kernel has `name`: the builtins, and what IPython puts there."""
         return name in self._ambient or name in MODULE_NAMES or hasattr(builtins, name)
 
-    def trust(self, path: str | None = None) -> str:
-        """Accept what waits for it, or that at `path` alone, and load it; what came of it, as sentences.
-
-        Raises:
-            LayerError: the acceptance could not be remembered, or what is not loaded not be recorded.
-        """
-        wanted = None if path is None else Path(os.path.realpath(read_cells_entry(path, Path.cwd()).path))
-        place = self.place if self.layer is None else None
-        if place is not None and wanted not in (None, Path(os.path.realpath(place.path))):
-            place = None
-        project = self.waiting if self.waiting is not None and wanted in (None, self.waiting.path) else None
-        waiting = self.cells_folders.waiting(wanted) if self.mode is not Mode.OFF else []
-        if place is None and project is None and not waiting:
-            where = "No layer here" if path is None else f"Nothing at {path}"
-            return f"{where} waits for trust. {self.summary()}."
-        self.begin_loading()
-        record, said = TrustRecord(Homes.of_user().state, RealDisk()), []
-        for refused in waiting:
-            with self.layer.lock if self.layer is not None else nullcontext():
-                told, loaded = self.cells_folders.accept(refused, record, self.place.path if self.place else None)
-            said.append(told)
-            self._untell(f"{refused.path} has ")
-            if loaded is not None and self.layer is not None:
-                if self.layer.report.skipped:
-                    said.append("What the layer skipped for want of it is loaded at the next start.")
-                if self.mode is Mode.ON:
-                    self.layer.record.skipped(loaded.report.skipped, loaded.path)
-        if project is not None:
-            said.append(projects.accept(self, project, record))
-            self._untell(projects.UNTRUSTED)
-        elif place is not None:
-            record.accept(place.path)
-            self.trouble = None
-            self._guarded(self._open)
-            self.boot_layer()
-            said += self.take_problems() if self.layer is None else [f"{self.summary()}.", *self.take_problems()]
-        return "\n".join(said)
-
-    def _untell(self, said: str) -> None:
-        """Take back the notices with `said` of the running cell: what they tell of was accepted in this very cell."""
-        if (cell := self.cell.get()) is not None:
-            cell.report.told = tuple(line for line in cell.report.told if said not in line)
-
     def summary(self) -> str:
         """One line on the layer, as the banner shows it."""
         if self.mode is Mode.OFF:
@@ -298,6 +254,11 @@ class Workspace:
         """What the next cell was to tell, for who tells it now."""
         problems, self._problems = self._problems, []
         return problems
+
+    def open_chosen(self) -> None:
+        """Open the layer that is chosen for this kernel, or note what is wrong with it. Raises nothing."""
+        self.trouble = None
+        self._guarded(self._open)
 
     def open(self, place: Place, *, make: bool = True) -> Opening:
         """What is at `place`; a layer is made there if it may be.

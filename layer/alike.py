@@ -7,20 +7,15 @@ from __future__ import annotations
 import __future__
 
 import ast
-import builtins
 from collections.abc import Iterator, Mapping, Sequence
-from types import CodeType, FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType, ModuleType
-from typing import Any
+from types import CodeType, FunctionType, MemberDescriptorType, MethodType
 
 from .source import Statement, bound_targets, deleted_names, dotted, unwarned
-from .view import equal
+from .view import MISSING, class_dict, equal, followed, own_dict
 
-_MISSING = object()
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-# As the interpreter itself reads them; a metaclass or a class may give other answers.
-_NAMESPACE, _MRO = type.__dict__["__dict__"].__get__, type.__dict__["__mro__"].__get__
+# As the interpreter itself reads them; a metaclass may give other answers.
 _NAME, _BASES = type.__dict__["__name__"].__get__, type.__dict__["__bases__"].__get__
-_MODULE_NAMESPACE = vars(ModuleType)["__dict__"].__get__
 _CODE = (
     "co_name co_code co_exceptiontable co_names co_varnames co_freevars co_cellvars co_argcount co_posonlyargcount"
     " co_kwonlyargcount"
@@ -51,20 +46,9 @@ def _all(parts: Sequence[bool | None]) -> bool | None:
 
 def _is_value(name: str, value: ast.expr, live: Mapping[str, object]) -> bool | None:
     if chain := dotted(value):
-        found = _follow(chain, live)
-        return False if chain == name else None if found is _MISSING else found is live[name]
+        found = followed(chain, live)
+        return False if chain == name else None if found is MISSING else found is live[name]
     return equal(_literal(value), live[name])
-
-
-def _follow(chain: str, live: Mapping[str, object]) -> object:
-    """What `chain` is, as far as its attributes are those of modules."""
-    name, *attributes = chain.split(".")
-    value = live.get(name, vars(builtins).get(name, _MISSING))
-    for attribute in attributes:
-        if not issubclass(type(value), ModuleType):
-            return _MISSING
-        value = _MODULE_NAMESPACE(value).get(attribute, _MISSING)
-    return value
 
 
 def _is_function(node: ast.FunctionDef | ast.AsyncFunctionDef, code: CodeType, value: object) -> bool | None:
@@ -82,18 +66,18 @@ def _is_class(node: ast.ClassDef, code: CodeType, value: object, live: Mapping[s
 
 def _is_alike(node: ast.ClassDef, code: CodeType, value: object, live: Mapping[str, object]) -> bool | None:
     chains = [dotted(base) for base in node.bases]
-    bases = [_follow(chain, live) if chain and chain != node.name else _MISSING for chain in chains] or [object]
+    bases = [followed(chain, live) if chain and chain != node.name else MISSING for chain in chains] or [object]
     # Others, as `Generic[T]`, say themselves what stands there; type parameters add one of those.
     if all(issubclass(type(base), type) for base in bases) and not getattr(node, "type_params", ()):
         there = _BASES(value)
         if len(bases) != len(there) or any(one is not other for one, other in zip(bases, there, strict=True)):
             return False
     text = ast.get_docstring(node, clean=False)
-    if text is not None and _NAMESPACE(value).get("__doc__") != text and type(_NAMESPACE(value).get("__doc__")) is str:
+    if text is not None and class_dict(value).get("__doc__") != text and type(class_dict(value).get("__doc__")) is str:
         return False
     deleted = {name for each in node.body if isinstance(each, ast.Delete) for name in deleted_names(each)}
     last = {name: each for each in node.body for name in _members(each) if name not in deleted}
-    return _all([_is_member(name, each, code, _NAMESPACE(value)) for name, each in last.items()])
+    return _all([_is_member(name, each, code, class_dict(value)) for name, each in last.items()])
 
 
 def _members(node: ast.stmt) -> tuple[str, ...]:
@@ -112,11 +96,11 @@ def _is_member(name: str, node: ast.stmt, code: CodeType, own: Mapping[str, obje
         return isinstance(node, ast.AnnAssign) and (type(fields) is not dict or there in fields)
     if isinstance(node, _FUNCTIONS) and (method := _inner(code, name)):
         return any(_same_code(method, each) for each in _codes(own[there])) or (None if node.decorator_list else False)
-    literal = _literal(node.value) if isinstance(node, ast.Assign | ast.AnnAssign) and node.value else _MISSING
-    if literal is _MISSING or type(own[there]) is MemberDescriptorType:  # a slot of a dataclass
+    literal = _literal(node.value) if isinstance(node, ast.Assign | ast.AnnAssign) and node.value else MISSING
+    if literal is MISSING or type(own[there]) is MemberDescriptorType:  # a slot of a dataclass
         return True
     # An Enum makes members of its literals.
-    return equal(literal, own[there]) or equal(literal, _attributes(own[there]).get("_value_", _MISSING))
+    return equal(literal, own[there]) or equal(literal, own_dict(own[there]).get("_value_", MISSING))
 
 
 def compiled(block: Statement) -> CodeType | None:
@@ -177,24 +161,15 @@ def _codes(value: object) -> Iterator[CodeType]:
             yield value.__code__
         # No look-up in a dict: hashing a class may ask its metaclass.
         todo += [getattr(value, part) for kind, parts in _HELD if kind is type(value) for part in parts.split()]
-        own = _attributes(value)
+        own = own_dict(value)
         todo += [own[part] for part in ("__wrapped__", "func") if part in own]  # `func`: of a cached_property
-
-
-def _attributes(value: object) -> dict[str, Any]:
-    """The own `__dict__` of `value` if it is an ordinary one."""
-    for kind in _MRO(type(value)):
-        if (descriptor := _NAMESPACE(kind).get("__dict__")) is not None:
-            own = descriptor.__get__(value) if type(descriptor) is GetSetDescriptorType else None
-            return own if type(own) is dict else {}
-    return {}
 
 
 def first_lines(value: object) -> Iterator[int]:
     """The lines on which the code of a function begins, or that of a class's methods; from 3.13 on also its own."""
     parts = [value]
     if issubclass(type(value), type):
-        own = _NAMESPACE(value)
+        own = class_dict(value)
         parts += own.values()
         if type(line := own.get("__firstlineno__")) is int:
             yield line
@@ -209,7 +184,7 @@ def pairs_of(node: ast.Assign | ast.AnnAssign) -> list[tuple[str, ast.expr]] | N
     todo: list[tuple[ast.expr, ast.expr | None]] = [(target, node.value) for target in targets]
     while todo:
         match todo.pop():
-            case ast.Name(id=name), ast.expr() as value if dotted(value) or _literal(value) is not _MISSING:
+            case ast.Name(id=name), ast.expr() as value if dotted(value) or _literal(value) is not MISSING:
                 pairs.append((name, value))
             case ((ast.Tuple(elts=left) | ast.List(elts=left)), (ast.Tuple(elts=right) | ast.List(elts=right))):
                 if len(left) != len(right):
@@ -232,6 +207,6 @@ def _folded(value: ast.expr) -> object:
     try:
         code = compile(ast.Expression(value), "", "eval", dont_inherit=True)
     except (SyntaxError, ValueError, TypeError):
-        return _MISSING
+        return MISSING
     is_constant = not code.co_names and not code.co_varnames and len(code.co_code) == _CONSTANT_SIZE
-    return code.co_consts[-1] if is_constant and code.co_consts else _MISSING
+    return code.co_consts[-1] if is_constant and code.co_consts else MISSING

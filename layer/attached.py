@@ -13,7 +13,7 @@ from functools import singledispatchmethod
 from types import FunctionType
 
 from .binding import bound_names
-from .callables import FUNCTIONS, live_value, makers, makes_method
+from .callables import FUNCTIONS, makers, makes_method
 from .compose import Composer
 from .definition import Kind
 from .given import is_output_name, owner_of, registered_for, registrations
@@ -22,7 +22,7 @@ from .outcome import Forgotten, NotKept, Outcome, Returns
 from .purity import why_impure
 from .source import Statement, dotted
 from .tree import walk
-from .view import Imported, InLayer, View, class_dict, value_of
+from .view import Imported, InLayer, View, class_dict, followed, value_of
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -139,7 +139,7 @@ def _is_generic(name: str, view: View) -> bool:
     """Whether `name`, `f` or `Foo.m`, is a function of functools.singledispatch that will be there after a restart."""
     if not isinstance(view.origin(name.partition(".")[0]), InLayer | Imported):
         return False
-    live = live_value(ast.parse(name, mode="eval").body, view.namespace)
+    live = followed(name, view.namespace, into_classes=True)
     if isinstance(live, singledispatchmethod):
         return True
     return isinstance(live, FunctionType) and {"register", "dispatch", "registry"} <= vars(live).keys()

@@ -7,16 +7,14 @@ it would be silently wrong. So the result is to be a function by its type, or to
 from __future__ import annotations
 
 import ast
-import builtins
 import functools
 import operator
 from collections.abc import Mapping
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, FunctionType, MethodType
 
 from .source import dotted
-from .view import class_dict
+from .view import class_dict, followed, own_dict
 
-_MISSING = object()
 _WRAPPER = type(functools.lru_cache(lambda: None))
 FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodType, _WRAPPER, functools.partial)
 _MADE = (*FUNCTIONS, operator.itemgetter, operator.attrgetter, operator.methodcaller)
@@ -59,21 +57,6 @@ def makers(value: ast.expr, names: Mapping[str, object]) -> frozenset[int]:
     return frozenset(found)
 
 
-def live_value(node: ast.expr, names: Mapping[str, object]) -> object:
-    """What the chain of attributes `node` is now, looked up without running code of the user's; else a mere object."""
-    written = dotted(node)
-    if written is None:
-        return _MISSING
-    root, *rest = written.split(".")
-    found = names.get(root, getattr(builtins, root, _MISSING))
-    for name in rest:
-        if issubclass(type(found), ModuleType):
-            found = vars(found).get(name, _MISSING)
-        else:
-            found = class_dict(found).get(name, _MISSING)
-    return found
-
-
 def _takes_function(call: ast.Call, names: Mapping[str, object]) -> bool:
     """Whether a function is handed to `call`, or to what is called by it: `wraps(f)(g)`."""
     if isinstance(call.func, ast.Call) and _takes_function(call.func, names):
@@ -86,18 +69,9 @@ def _is_function(node: ast.expr, names: Mapping[str, object]) -> bool:
         return True
     if isinstance(node, ast.Call):
         return _takes_function(node, names)
-    live = live_value(node, names)
+    live = followed(dotted(node) or "", names, into_classes=True)
     # What wraps a function says so, whatever its type is.
-    return issubclass(type(live), FUNCTIONS) or "__wrapped__" in _own(live)
-
-
-def _own(live: object) -> Mapping[str, object]:
-    """The attributes that the instance `live` has itself."""
-    try:
-        found = object.__getattribute__(live, "__dict__")
-    except AttributeError:
-        return {}
-    return found if isinstance(found, dict) else {}
+    return issubclass(type(live), FUNCTIONS) or "__wrapped__" in own_dict(live)
 
 
 def _arguments(call: ast.Call) -> list[ast.expr]:

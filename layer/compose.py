@@ -12,7 +12,8 @@ from .consequences import hidden_builtins, made_with_the_earlier, what_it_hides
 from .definition import Definition, Key, Kind
 from .dependents import in_circle, made_from, overtaken
 from .given import given_by, owner_of
-from .imports import ImportEntry, entries_of, extended, statements
+from .import_lines import extended, statements
+from .imports import ImportEntry, entries_of
 from .outcome import Kept, NotKept, Unchanged
 from .purity import why_impure
 from .running import Running

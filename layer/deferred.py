@@ -17,7 +17,8 @@ from .definition import Definition, Kind, RelPath
 from .facts import Facts
 from .finding import Answers, Finder
 from .given import owner_of
-from .imports import ImportRecord, entries_in
+from .import_lines import entries_in
+from .imports import ImportRecord
 from .install import Image
 from .loading import NOTHING, Failed, Loader, Loading, Waiting
 from .mentions import mentioned_by_cell, words

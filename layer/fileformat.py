@@ -16,6 +16,7 @@ from .definition import Definition, Key, Kind, RelPath
 from .errors import UnreadableFile
 from .given import given_by_all, kind_of_all, owner_of
 from .source import Source, parse
+from .store import NotRead
 
 HEADER = "# perdure:"
 _FIELDS = ("needs", "overrides", "after", "name")
@@ -99,8 +100,10 @@ def decode(path: RelPath, data: bytes) -> str:
     """The file's text, newlines made bare.
 
     Raises:
-        UnreadableFile: it is not UTF-8.
+        UnreadableFile: it is not UTF-8, or nobody could read it.
     """
+    if isinstance(data, NotRead):
+        raise UnreadableFile(path, 1, f"it cannot be read: {data.decode()}")
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:

@@ -1,8 +1,7 @@
-"""`GitStore`: a layer kept in a git repository. The only file that imports dulwich.
+"""`GitStore`: a layer kept in a git repository.
 
-dulwich reads: objects (packs too), the history, ignore rules and git's configuration. It is imported when the first of
-these is asked for: a boot that finds its files as they were does not pay for it. Everything is written by the
-git_*.py beside this file, through the Disk port. Knows nothing of definitions beyond where their files lie.
+Everything is read and written by the git_*.py beside this file, written through the Disk port. Knows nothing of
+definitions beyond where their files lie.
 """
 
 from __future__ import annotations
@@ -10,8 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import threading
-import weakref
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +18,7 @@ from .definition import RelPath
 from .disk import Disk
 from .errors import LayerUnusable, UnknownCommit
 from .git_commit import WAIT, Commits
+from .git_dulwich import Reader, git_identity
 from .git_files import definition_files, definition_stamps, drop_empty_folders, unknown_files
 from .git_index import index_of
 from .git_locks import TURN, turn
@@ -31,12 +30,7 @@ from .journal import Journal, told_as_fault
 from .store import FALLBACK, Change, Changed, CommitId, Dirt, Identity, LogEntry, Message, Stamp, Write, parts
 
 if TYPE_CHECKING:
-    from dulwich.objects import Commit, ObjectID
-    from dulwich.repo import Repo
-
     from .git_history import History
-
-__all__ = ["FALLBACK", "GitStore", "Identity", "git_identity"]
 
 _FOLDERS = ("objects/info", "objects/pack", "refs/heads", "refs/tags", "info")
 _FILES = {
@@ -58,8 +52,8 @@ class GitStore:
         self._disk = disk
         self._refs = Refs(self._git, disk, WAIT)
         self._author = author
-        self._commits = Commits(path, self._signer, disk, self._refs, self._object)
-        self._opened: Repo | None = None
+        self._reader = Reader(path)
+        self._commits = Commits(path, self._signer, disk, self._refs, self._reader.object)
         self._alone = threading.RLock()  # dulwich's object store is not made for two threads at once
 
     @classmethod
@@ -111,7 +105,7 @@ class GitStore:
         with self._turn(), self._noted(Note.of(wanted)) as journal:
             try:
                 with told_as_fault(self._git):
-                    self._repo()
+                    self._reader.check()
                     commit = self._commits.make(wanted, message, journal)
             except BaseException as fault:
                 journal.undo(fault)
@@ -138,14 +132,14 @@ class GitStore:
 
     def dirt(self) -> Dirt:
         with self._alone, told_as_fault(self._git):
-            head = dict(every_file(tree_of(self._refs.head().commit, self._object), self._object))
-            index = index_of(self.path)
+            head = dict(every_file(tree_of(self._refs.head().commit, self._reader.object), self._reader.object))
+            index, newlines = index_of(self.path), self._reader.converts_newlines()
             changed = index.conflicted | (head.keys() - index.staged.keys())
             for path, staged in index.staged.items():
-                if head.get(path) != staged.entry or index.differs(self.path, path, staged):
+                if head.get(path) != staged.entry or index.differs(self.path, path, staged, newlines=newlines):
                     changed.add(path)
             known = {os.fsdecode(path) for path in index.staged.keys() | index.conflicted}
-            unknown = unknown_files(self.path, known.__contains__, self._ignored())
+            unknown = unknown_files(self.path, known.__contains__, self._reader.ignored())
             return Dirt(tuple(RelPath(os.fsdecode(path)) for path in sorted(changed)), tuple(sorted(unknown)))
 
     def log(
@@ -191,7 +185,7 @@ class GitStore:
         with interrupts_deferred(), self._alone, turn(lock, self._disk, WAIT):
             with told_as_fault(self._git):
                 if note := lock.read_bytes():
-                    take_back(self.path, note, self._disk, self._refs, self._object)
+                    take_back(self.path, note, self._disk, self._refs, self._reader.object)
                     self._disk.cut(lock, 0)
             yield
 
@@ -215,112 +209,12 @@ class GitStore:
             self._author = git_identity() or FALLBACK
         return self._author
 
-    # What dulwich and the index file are asked.
-
-    def _repo(self) -> Repo:
-        if self._opened is None:
-            from dulwich.repo import Repo
-
-            with self._damage_told("its configuration"):
-                repo = Repo(str(self.path))
-                weakref.finalize(self, repo.close)
-                for extension, usual in (("objectformat", b"sha1"), ("refstorage", b"files")):
-                    try:
-                        kind = repo.get_config().get(("extensions",), extension)
-                    except KeyError:
-                        continue
-                    if kind != usual:
-                        raise LayerUnusable(
-                            self.path,
-                            f"is a git repository with {extension} {kind.decode()}",
-                            f"perdure writes {usual.decode()} only: clone it into one of that kind",
-                        )
-            self._opened = repo
-        return self._opened
-
-    def _object(self, name: str) -> bytes:
-        """The bytes of an object, wherever git keeps it."""
-        store = self._repo().object_store
-        with self._damage_told(name):
-            return store.get_raw(_object_id(name))[1]
-
     @contextmanager
     def _history(self, commit: CommitId | None = None) -> Iterator[History]:
         """The history, to be read within the block. UnknownCommit where `commit` is none."""
         from .git_history import History
 
         with self._alone, told_as_fault(self._git):
-            if commit is not None and _object_id(commit) not in self._repo().object_store:
+            if commit is not None and not self._reader.has(commit):
                 raise UnknownCommit(commit, "is no commit of this layer")
-            yield History(self._refs.head().commit, self._walk, self._commit_object, self._object)
-
-    def _walk(self, head: CommitId, since: CommitId | None) -> Iterator[Commit]:
-        """The commits behind `head`, in git's order; without what is behind `since`."""
-        from dulwich.walk import Walker
-
-        with self._damage_told(head):
-            left_out = [_object_id(since)] if since is not None else None
-            for step in Walker(self._repo().object_store, [_object_id(head)], exclude=left_out):
-                yield step.commit
-
-    def _commit_object(self, name: CommitId) -> Commit:
-        from dulwich.objects import Commit
-
-        data = self._object(name)
-        with self._damage_told(name):
-            return Commit.from_string(data)
-
-    def _ignored(self) -> Callable[[str], bool]:
-        """Whether git ignores a path, by all of git's ignore files. A folder is asked for with a slash at its end."""
-        from dulwich.ignore import IgnoreFilterManager
-
-        rules = IgnoreFilterManager.from_repo(self._repo())
-
-        def ignored(path: str) -> bool:
-            # After `docs/*` and `!docs/a` dulwich calls `docs/` ignored too, though git looks into it.
-            return bool(rules.is_ignored(path)) and (not path.endswith("/") or rules.may_prune_directory(path))
-
-        return ignored
-
-    @contextmanager
-    def _damage_told(self, what: str) -> Iterator[None]:
-        """Turn whatever dulwich raises while it reads into LayerUnusable; its exceptions have no base of their own."""
-        try:
-            yield
-        except (OSError, LayerUnusable, UnknownCommit):
-            raise
-        except Exception as fault:
-            raise LayerUnusable(
-                self.path,
-                f"is a git repository in which {what} cannot be read ({type(fault).__name__}: {fault})",
-                "`git fsck` there tells what is damaged",
-            ) from fault
-
-
-def git_identity() -> Identity | None:
-    """Who git says the user is, as `git commit` would find out outside any repository; None where it has no name."""
-    from dulwich.config import StackedConfig
-
-    try:
-        config = StackedConfig.default()
-    except (OSError, ValueError):
-        config = StackedConfig([])
-
-    def said(name: str) -> str:
-        for section in ("author", "user"):
-            try:
-                return config.get((section,), name).decode("utf-8", "replace").strip()
-            except KeyError:
-                pass
-        return ""
-
-    name = os.environ.get("GIT_AUTHOR_NAME", "").strip() or said("name")
-    email = os.environ.get("GIT_AUTHOR_EMAIL", "").strip() or said("email") or os.environ.get("EMAIL", "").strip()
-    # Git would make an address up from the machine's name; ours says no more than is known.
-    return Identity(name, email or FALLBACK.email) if name else None
-
-
-def _object_id(name: str) -> ObjectID:
-    from dulwich.objects import ObjectID
-
-    return ObjectID(name.encode())
+            yield History(self._refs.head().commit, self._reader.walk, self._reader.commit, self._reader.object)

@@ -14,7 +14,7 @@ from pathlib import Path
 from .definition import Kind, RelPath
 from .errors import StoreFault
 from .journal import told_as_fault
-from .store import Stamp, holds_definition, parts
+from .store import NotRead, Stamp, holds_definition, parts
 
 EXECUTABLE = 0o100
 
@@ -59,7 +59,7 @@ def _take_stamps(folder: str, prefix: str, found: dict[RelPath, Stamp]) -> None:
 
 
 def definition_files(root: Path) -> Mapping[RelPath, bytes]:
-    """Every file that holds a definition, sorted by path."""
+    """Every file that holds a definition, sorted by path; `NotRead` for one that cannot be read."""
     found: dict[RelPath, bytes] = {}
     for kind in Kind:
         for path in _regular_files(root / kind.folder, kind.folder):
@@ -69,6 +69,8 @@ def definition_files(root: Path) -> Mapping[RelPath, bytes]:
                         found[path] = (root / path).read_bytes()
                     except FileNotFoundError:
                         pass  # gone since the folder was listed
+                    except PermissionError as fault:
+                        found[path] = NotRead(str(fault.strerror).encode())
     return dict(sorted(found.items()))
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from .errors import LayerUnusable
+from .git_objects import object_id
 from .git_tree import Entry
 
 _HEAD = struct.Struct(">10I20sH")
@@ -104,8 +105,11 @@ class Index:
         """
         return (staged.stat.mtime * _NANO + staged.stat.mtime_ns) // tick >= self.mtime_ns // tick
 
-    def differs(self, root: Path, path: bytes, staged: Staged) -> bool:
-        """Whether the working file is other than its entry, as `git status` would find."""
+    def differs(self, root: Path, path: bytes, staged: Staged, *, newlines: bool = False) -> bool:
+        """Whether the working file is other than its entry, as `git status` would find.
+
+        With `newlines` git has those of text files in the working tree be CR LF, by core.autocrlf.
+        """
         if staged.unwatched:
             return False
         file = root / os.fsdecode(path)
@@ -119,9 +123,17 @@ class Index:
             return True
         if replace(Stat.of(found), dev=staged.stat.dev) == staged.stat and not self.is_racy(staged):
             return False
-        data = os.fsencode(os.readlink(file)) if stat.S_ISLNK(found.st_mode) else file.read_bytes()
-        blob = hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False)
-        return blob.hexdigest() != staged.entry.id
+        try:
+            data = os.fsencode(os.readlink(file)) if stat.S_ISLNK(found.st_mode) else file.read_bytes()
+        except PermissionError:
+            return True
+        if object_id("blob", data) == staged.entry.id:
+            return False
+        # To git a file of another size is another in any case.
+        if not newlines or b"\0" in data or len(data) & 0xFFFFFFFF != staged.stat.size != 0:
+            return True
+        bare = data.replace(b"\r\n", b"\n")
+        return b"\r" in bare or object_id("blob", bare) != staged.entry.id
 
     def to_bytes(self, root: Path) -> bytes:
         """The index as a file. The extensions that git may have had are caches, and are left out.

@@ -15,7 +15,6 @@ from types import BuiltinFunctionType, FunctionType, ModuleType
 from .tree import children
 
 _MISSING = object()
-_FUTURE = "from __future__ import "
 # What `%pylab` binds, of one name the plainest import first; with --no-import-all fewer of them give what is live.
 _PYLAB = """
 import numpy, matplotlib
@@ -56,6 +55,11 @@ class ImportEntry:
             return f"{self.module}.{self.attribute}"
         return self.module if self.renamed else self.binding
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is an `import a.b`, which binds `a` and adds to it."""
+        return self.attribute is None and not self.renamed
+
     def gives(self, live: object, modules: Mapping[str, ModuleType], *, or_newer: bool = False) -> bool:
         """Whether running the statement again would bind `live`, `or_newer` what its module has in its place now."""
         if self.attribute is None:
@@ -86,7 +90,7 @@ class ImportRecord:
         for binding, made in bindings.items():
             known = self._entries.get(binding, ())
             # `import a.b` and `import a.c` both bind `a`, and each adds a submodule to it.
-            adds = all(map(_is_plain, (*known, *made)))
+            adds = all(entry.is_plain for entry in (*known, *made))
             self._entries[binding] = (*(other for other in known if adds and other not in made), *dict.fromkeys(made))
 
     def __contains__(self, name: str) -> bool:
@@ -103,9 +107,9 @@ class ImportRecord:
     ) -> tuple[ImportEntry, ...]:
         """The imports by which a definition that reads `name` and the chains `dotted` gets `live`; none if unknown."""
         entries = [entry for entry in self._entries.get(name, ()) if entry.gives(live, modules, or_newer=or_newer)]
-        plain = [entry for entry in entries if _is_plain(entry)]
+        plain = [entry for entry in entries if entry.is_plain]
         if len(plain) < len(entries):
-            return (next(entry for entry in entries if not _is_plain(entry)),)
+            return (next(entry for entry in entries if not entry.is_plain),)
         if not plain:
             return ()
         chains = tuple(dotted)
@@ -172,63 +176,6 @@ def find(name: str, live: object, modules: Mapping[str, ModuleType]) -> ImportEn
     return None
 
 
-def statements(entries: Iterable[ImportEntry], futures: Iterable[str] = ()) -> tuple[str, ...]:
-    """The entries as the statements a person would write: futures, then modules, then names grouped by module."""
-    lines = [f"{_FUTURE}{feature}" for feature in sorted(set(futures))]
-    unique = sorted(set(entries), key=lambda entry: (entry.module, entry.attribute or "", entry.binding))
-    lines += [entry.statement for entry in unique if entry.attribute is None]
-    grouped: dict[str, list[str]] = {}
-    for entry in unique:
-        if entry.attribute is not None:
-            grouped.setdefault(entry.module, []).append(entry.statement.partition(" import ")[2])
-    lines += [f"from {module} import {', '.join(names)}" for module, names in grouped.items()]
-    return tuple(lines)
-
-
-@lru_cache(maxsize=4096)
-def entries_in(lines: tuple[str, ...]) -> tuple[ImportEntry, ...]:
-    """What import `lines` bind that `statements` wrote; nothing where a hand wrote them otherwise."""
-    entries = [entry for line in lines if not line.startswith(_FUTURE) for entry in _written(line)]
-    is_ours = statements(entries, _futures(lines)) == lines and all(entry.binding.isidentifier() for entry in entries)
-    return tuple(entries) if is_ours else ()
-
-
-def rebound(lines: tuple[str, ...], entries: Iterable[ImportEntry]) -> tuple[str, ...]:
-    """Import `lines` that `statements` wrote, with the bindings of `entries` made by these."""
-    newest = tuple(entries)
-    bindings = {entry.binding for entry in newest}
-    others = [entry for entry in entries_in(lines) if entry.binding not in bindings]
-    return statements([*others, *newest], _futures(lines))
-
-
-def extended(lines: tuple[str, ...], entries: Iterable[ImportEntry], futures: Iterable[str]) -> tuple[str, ...]:
-    """Import `lines` with what `entries` bind, in place of what they bound to that name, and `futures` in force."""
-    newest = tuple(entries)
-    if lines and not entries_in(lines) and any(not line.startswith(_FUTURE) for line in lines):
-        more = statements(newest, futures)  # written by a hand: left as they are
-        early = [line for line in more if line.startswith(_FUTURE) and line not in lines]
-        return (*early, *lines, *(line for line in more if not line.startswith(_FUTURE) and line not in lines))
-    bindings = {entry.binding for entry in newest}
-    added = bindings - {entry.binding for entry in newest if not _is_plain(entry)}  # `import a.b` adds to `import a.c`
-    others = [e for e in entries_in(lines) if e.binding not in bindings or (e.binding in added and _is_plain(e))]
-    return statements([*others, *newest], [*_futures(lines), *futures])
-
-
-def _written(line: str) -> Iterator[ImportEntry]:
-    origin, _, names = f" {line}".partition(" import ")
-    module = origin.removeprefix(" from ")
-    for each in names.split(", "):
-        name, _, new = each.partition(" as ")
-        if module:
-            yield ImportEntry(new or name, module, name, renamed=bool(new))
-        else:
-            yield ImportEntry(new or name.partition(".")[0], name, None, renamed=bool(new))
-
-
-def _futures(lines: Iterable[str]) -> list[str]:
-    return [line.removeprefix(_FUTURE) for line in lines if line.startswith(_FUTURE)]
-
-
 def is_pylab(statement: ast.stmt) -> bool:
     """Whether `statement` is what IPython makes of a `%pylab` line: star imports by another name."""
     match statement:
@@ -287,10 +234,6 @@ def _is_reloaded(value: object, live: object) -> bool:
     if not issubclass(kind, (type, FunctionType)) or type(value) is not kind:
         return False
     return all(getattr(value, name, None) == getattr(live, name, "") for name in ("__module__", "__qualname__"))
-
-
-def _is_plain(entry: ImportEntry) -> bool:
-    return entry.attribute is None and not entry.renamed
 
 
 def _is_used(module: str, chains: tuple[str, ...]) -> bool:

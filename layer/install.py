@@ -83,16 +83,17 @@ class Image:
         finally:
             self._then = None
 
-    def install(self, definition: Definition, way: Way) -> None:
-        """Make `definition` the live one under its names.
+    def install(self, definition: Definition, way: Way, names: Collection[str] | None = None) -> None:
+        """Make `definition` the live one under its names, or under those in `names` alone.
 
         Raises whatever running the text raises; then the record is as before, though imports may have been bound.
         """
+        names = definition.gives if names is None else names
         if isinstance(way, FromText):
             if self._then is None:
                 self._run(definition, way)
-            self.loaded.update(dict.fromkeys(definition.gives, definition))
-        for name in definition.gives:
+            self.loaded.update(dict.fromkeys(names, definition))
+        for name in names:
             self._live[name] = definition
             self.mark(name)
 

@@ -6,7 +6,7 @@ a value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
@@ -106,6 +106,22 @@ class Queue(Protocol):
     def settled(self, number: int) -> None:
         """The one of this number waits no more."""
         ...
+
+
+class AtOnce:
+    """A `Queue` of what does not wait: each sets those of the names `wanted` that it gives."""
+
+    def __init__(self, wanted: Collection[str]) -> None:
+        self._wanted = wanted
+
+    def own_names(self, item: Waiting) -> list[str]:
+        return [name for name in item.definition.gives if name in self._wanted]
+
+    def installed(self, item: Waiting) -> None:
+        pass
+
+    def settled(self, number: int) -> None:
+        pass
 
 
 class Loader:
@@ -213,7 +229,7 @@ class Loader:
             body = parse(item.text).body
         theirs = {name: namespace[name] for name in bound_names(body) - {*own} if name in namespace}
         try:
-            self._image.install(item.definition, FromText(item.text, str(item.file), lazy_annotations=lazy))
+            self._image.install(item.definition, FromText(item.text, str(item.file), lazy_annotations=lazy), own)
         finally:
             namespace.update(theirs)
         for node in body:

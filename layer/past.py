@@ -14,7 +14,7 @@ from .errors import UnreadableFile
 from .fileformat import read
 from .given import owner_of
 from .naming import name_told_by, path_of
-from .store import CommitId, LogEntry, Store, holds_definition
+from .store import CommitId, LogEntry, Store, holds_definition, is_same
 
 SHORT = 7
 """Digits of a commit's id that are shown, as git does."""
@@ -66,10 +66,13 @@ class Past:
         return Version(self._path, data, "now") if self._path and data is not None else None
 
     def before(self) -> Version | NoVersion:
-        """The file before the last change of it: the last commit's where there are changes that are not committed."""
+        """The file before the last change of it: the last commit's where there are changes that are not committed.
+
+        That is also so where a hand took the file away.
+        """
         now, head = self.now(), self._store.head()
         committed = self._at(head) if head else None
-        if committed and now and committed.data != now.data:
+        if committed and not is_same(committed.data, now.data if now else None):
             return committed
         newest = self.log(1)
         if newest and newest[0].parents and (version := self._at(newest[0].parents[0])):

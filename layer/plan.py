@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from .definition import Definition, Key, RelPath
 from .dependents import overtaken, reads_as_it_loads
 from .fileformat import render
-from .imports import entries_in, rebound
+from .import_lines import entries_in, rebound
 from .naming import folded_path, path_of, place_among
 from .outcome import Forgotten, Kept, Outcome, Unchanged
 from .secret import says_secret

@@ -8,7 +8,7 @@ and the annotation of a local variable is never evaluated.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, TypeAlias
@@ -25,7 +25,8 @@ from .binding import (
     outer_parts,
     walruses,
 )
-from .source import dotted, unwarned
+from .quoted import quoted
+from .source import dotted
 from .tree import children
 
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
@@ -244,7 +245,7 @@ class _Reader:
     def _annotation(self, node: ast.expr | None, scope: Scope, when: When) -> None:
         if node is not None:
             self.run([node], scope, When.ANNOTATION if when is When.LOAD or self._lazy else when)
-            self.run(_quoted(node), scope, When.ANNOTATION)
+            self.run(quoted(node), scope, When.ANNOTATION)
 
     def _read(self, name: str, scope: Scope, when: When) -> bool:
         if scope.is_global(name):
@@ -259,28 +260,6 @@ class _Reader:
         if name is not None and scope.is_global(name.partition(".")[0]):
             name += method
             self._calls[name] = max(times, self._calls.get(name, 0))
-
-
-def _quoted(annotation: ast.expr) -> Iterator[ast.expr]:
-    """The expressions that stand as text in an annotation; in Literal and behind the type in Annotated it is data."""
-    todo: list[ast.AST] = [annotation]
-    while todo:
-        node = todo.pop()
-        match node:
-            case ast.Constant(value=str(text)):
-                try:
-                    with unwarned():
-                        yield ast.parse(text, mode="eval").body
-                except (SyntaxError, ValueError, RecursionError, MemoryError):
-                    continue  # not ours to complain of
-            case ast.Subscript(value=ast.Name(id="Literal") | ast.Attribute(attr="Literal")):
-                continue
-            case ast.Subscript(
-                value=ast.Name(id="Annotated") | ast.Attribute(attr="Annotated"), slice=ast.Tuple(elts=[first, *_])
-            ):
-                todo.append(first)
-            case _:
-                todo += children(node)
 
 
 _Look: TypeAlias = Callable[[_Reader, Any, Scope, When], Iterable[ast.AST | None]]

@@ -13,12 +13,8 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from . import telling
+from .named_values import NAMING, called_by, named_values
 from .tree import walk
-
-_NAMING = frozenset(
-    {ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.AugAssign, ast.keyword, ast.Dict, ast.arguments, ast.Compare}
-    | {ast.Tuple, ast.Call}
-)
 
 _MOST_PARTS = 40  # of a text that is written as a sum
 
@@ -27,8 +23,8 @@ def suspect(text: str, node: ast.AST) -> str | None:
     """What in the definition `node` with source `text` looks like a secret, as a phrase; None if nothing does."""
     if _has_word(text):
         for part in walk([node]):
-            if type(part) in _NAMING:
-                for name, value, sure in _named_values(part):
+            if type(part) in NAMING:
+                for name, value, sure in named_values(part):
                     if _holds(name, value, sure):
                         return name
             elif type(part) is ast.Constant and isinstance(part.value, str | bytes) and len(part.value) > 8:
@@ -154,93 +150,6 @@ def _is_word(said: str) -> bool:
     return said.isidentifier() and (is_telling(said) or _is_hinting(said))
 
 
-def _named_values(part: ast.AST) -> Iterator[tuple[str, ast.expr | None, bool]]:
-    """Every (name, value, whether it is sure to be its value) that one node puts together.
-
-    By assignment, default, keyword argument, dict item, comparison, pair, or a call that sets.
-    """
-    match part:
-        case ast.Assign(targets=targets, value=value):
-            for target in targets:
-                yield from _assigned(target, value)
-        case (
-            ast.AnnAssign(target=target, value=value)
-            | ast.NamedExpr(target=target, value=value)
-            | ast.AugAssign(target=target, value=value)
-        ):
-            if name := _name(target):
-                yield name, value, True
-        case ast.keyword(arg=str(name), value=value):
-            yield name, value, True
-        case ast.Dict(keys=keys, values=values):
-            for key, value in zip(keys, values, strict=True):
-                if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                    yield key.value, value, True
-        case ast.arguments():
-            positional = [*part.posonlyargs, *part.args]
-            # Defaults belong to the last positional parameters.
-            pairs = zip(reversed(positional), reversed(part.defaults), strict=False)
-            yield from ((argument.arg, value, True) for argument, value in pairs)
-            yield from ((a.arg, v, True) for a, v in zip(part.kwonlyargs, part.kw_defaults, strict=True))
-        case ast.Compare(left=left, comparators=[value]):
-            # What a token is compared with is mostly a word of some grammar.
-            if (name := _name(left)) and not name.lower().endswith(("token", "tokens")):
-                yield name, value, True
-        case ast.Tuple(elts=[ast.Constant(value=str(name)), value]):
-            yield name, value, False
-        case ast.Call(args=[_, *_]):
-            yield from _given(part)
-
-
-def _given(call: ast.Call) -> Iterator[tuple[str, ast.expr, bool]]:
-    """Names and values that a call is given side by side: `setdefault("MY_TOKEN", "…")`."""
-    called = _called(call)
-    first, *others = call.args[1:] if called == "setattr" and len(call.args) == 3 else call.args
-    if not (isinstance(first, ast.Constant) and isinstance(first.value, str)):
-        return
-    name = first.value.lstrip("-")
-    if called == "run_line_magic" and name in ("env", "set_env"):  # what %env is inside a definition
-        match others:
-            case [ast.Constant(value=str(line))]:
-                name, _, given = line.replace("=", " ", 1).partition(" ")
-                yield name, ast.Constant(given.strip()), True
-        return
-    sure = called in telling.SETTING
-    others += [keyword.value for keyword in call.keywords if keyword.arg == "default"]
-    for value in others[-1:] if called in ("add_argument", "add_option", "option") else others[:1]:
-        yield name, value, sure
-
-
-def _called(call: ast.Call) -> str:
-    """The last name of what is called."""
-    match call.func:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name
-    return ""
-
-
-def _assigned(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr, bool]]:
-    if isinstance(target, ast.Tuple | ast.List):
-        # Value by value where they can be told apart; else any of them may be under any name.
-        values = value.elts if isinstance(value, ast.Tuple | ast.List) else []
-        paired = len(values) == len(target.elts) and not any(
-            isinstance(e, ast.Starred) for e in (*target.elts, *values)
-        )
-        for number, element in enumerate(target.elts):
-            yield from _assigned(element, values[number] if paired else value)
-    elif isinstance(target, ast.Starred):
-        yield from _assigned(target.value, value)
-    elif name := _name(target):
-        yield name, value, True
-
-
-def _name(target: ast.expr) -> str | None:
-    match target:
-        case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Subscript(slice=ast.Constant(value=str(name))):
-            return name
-    return None
-
-
 def _literals(value: ast.expr | None) -> Iterator[str]:
     """The texts that `value` is or is put together from; what it is looked up by is not among them."""
     match value:
@@ -271,7 +180,7 @@ def _literals(value: ast.expr | None) -> Iterator[str]:
 
 def _of_call(call: ast.Call) -> Iterator[str]:
     """The texts in a call: its receiver's, those it gives back, and of others what looks like a secret."""
-    called, others = _called(call), call.args
+    called, others = called_by(call), call.args
     if isinstance(call.func, ast.Attribute):
         match called, others:
             case "join", [ast.List(elts=parts) | ast.Tuple(elts=parts)]:

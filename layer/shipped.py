@@ -6,7 +6,8 @@ committed and never moved. Owns which folder's definition wins, and which of the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, MutableMapping
+import ast
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType, ModuleType
@@ -18,12 +19,15 @@ from .cells_folder import CellsFolder
 from .deferred import Deferred
 from .definition import Definition, RelPath
 from .errors import UnknownDefinition, UnreadableFile
-from .fileformat import read_file
+from .fileformat import File, read_file, render
+from .finding import Finder
 from .given import owner_of
 from .imports import entries_of
 from .install import Image, InPlace
+from .loading import NOTHING, AtOnce, Loader, Loading, Waiting
 from .outcome import Outcome, Unchanged
 from .safe_boot import SafeBoot
+from .source import parse
 from .starting import Read, Replayed, Source, Started, Starting
 from .variables import Variables
 
@@ -164,20 +168,50 @@ class Shipped:
         """
         if not files:
             return BootReport()
-        first = self.deferred.load(self._reached_by(files))
+        first = self.deferred.load(self._reached_by((file.tree.body, file.text) for file in _readable(files)))
         report = Boot(files, root, self.image, self.variables.imports, self._modules, self).run()
         for item in report.loaded:
             self.deferred.replaced(item.definition)
         return replace(report, output=first.output + report.output)
 
-    def _reached_by(self, files: Mapping[RelPath, bytes]) -> int:
+    def is_live(self, name: str) -> bool:
+        """Whether what is live under `name` is what a cells folder gives."""
+        definition = self._definitions.get(name)
+        return definition is not None and self.image.live.get(name) is definition
+
+    def bring_back(self, names: Iterable[str]) -> Loading:
+        """Load what is shipped under `names`, which nothing else gives any more, and what is put on that.
+
+        As this start loaded it: what changed in the folders since is left to the next one. Raises nothing of theirs.
+        """
+        wanted = {name for name in names if name in self._given and not self.is_live(name)}
+        owners = {name: owner for name in self._given if (owner := owner_of(name)) is not None}
+        # A method is shipped on the shipped class alone.
+        wanted -= {n for n in wanted if n in owners and owners[n] not in wanted and not self.is_live(owners[n])}
+        wanted |= {name for name, owner in owners.items() if owner in wanted}
+        if not wanted:
+            return NOTHING
+        # Where two folders give a name, the later one may need the earlier one to load.
+        items = [
+            _waiting(Given(definition, folder.path, path))
+            for folder in self.folders
+            for definition, path in folder.report.live
+            if wanted.intersection(definition.gives)
+        ]
+        first = self.deferred.load(self._reached_by((parse(item.text).body, item.text) for item in items))
+        loader = Loader(AtOnce(wanted), self.image, self.variables.imports, self._modules, Finder(self._modules))
+        done = loader.load(dict(enumerate(items)))
+        for name in wanted:
+            self.deferred.gone(name)
+        back = {name for name in wanted if self.is_live(name)}
+        self.variables.let_go(back)
+        self.lost -= back
+        return replace(done, output=first.output + done.output)
+
+    def _reached_by(self, bodies: Iterable[tuple[Sequence[ast.stmt], str]]) -> int:
         found = 0
-        for path, data in files.items() if self.deferred else ():
-            try:
-                file = read_file(path, data)
-            except (UnreadableFile, RecursionError):
-                continue  # it will be skipped
-            found |= self.deferred.reached_by(file.tree.body, file.text)
+        for body, text in bodies if self.deferred else ():
+            found |= self.deferred.reached_by(body, text)
         return found
 
     def acquit(self, root: Path, path: RelPath, data: bytes) -> None:
@@ -188,11 +222,7 @@ class Shipped:
     def would_replace(self, folder: CellsFolder) -> str | None:
         """A name that loading `folder` would set, or put a method on, although it is here; None where there is none."""
         namespace = self.image.namespace
-        for path, data in folder.files.items():
-            try:
-                file = read_file(path, data)
-            except (UnreadableFile, RecursionError):
-                continue  # it will be skipped
+        for file in _readable(folder.files):
             imported = {
                 entry.binding
                 for node in file.tree.body
@@ -248,7 +278,7 @@ class Shipped:
         again = [outcome.definition for outcome in outcomes if isinstance(outcome, Unchanged)]
         for name in self._given.keys() & {*names}:
             definition = self._definitions[name]
-            is_live = self.image.live.get(name) is definition
+            is_live = self.is_live(name)
             if any(other is definition for other in again):
                 self.image.install(definition, InPlace())
                 self.variables.plain.pop(name, None)
@@ -259,3 +289,23 @@ class Shipped:
                 self.lost.add(name)
                 if is_live:
                     self.image.forget(name)
+
+
+def _readable(files: Mapping[RelPath, bytes]) -> Iterator[File]:
+    """Those of `files` that can be read; the others will be skipped."""
+    for path, data in files.items():
+        try:
+            yield read_file(path, data)
+        except (UnreadableFile, RecursionError):
+            pass
+
+
+def _waiting(given: Given) -> Waiting:
+    """A shipped definition to be loaded again, from its file, or as it was where the file says otherwise by now."""
+    definition, path = given.definition, given.path
+    try:
+        files = {path: (given.folder / path).read_bytes()}
+    except OSError:
+        files = {}
+    text = next((f.text for f in _readable(files) if f.definition == definition), render(definition).decode())
+    return Waiting(definition, path, given.folder, text, (), frozenset())

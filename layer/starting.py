@@ -143,10 +143,10 @@ class Starting:
         same: Collection[int] = ()
         files: Mapping[RelPath, bytes] | None = None
         marks: Mapping[RelPath, Mark]
-        if bundle is not None:
-            same, files = _unchanged(bundle, source)
-        else:
-            files = source.files()
+        try:
+            same, files = _unchanged(bundle, source) if bundle is not None else ((), source.files())
+        except LayerError:  # of one file; which one is told by who reads all
+            same, files = (), source.files()
         is_whole = files is None
         if bundle is not None and is_whole:
             marks = dict(zip(bundle.plan.paths, map(Mark, bundle.plan.marks), strict=True))

@@ -28,6 +28,13 @@ _ID = re.compile(r"[0-9a-fA-F]{4,40}")
 _TRAILER = re.compile(r"([A-Za-z0-9][A-Za-z0-9-]*): (.*)")
 
 
+class NotRead(bytes):
+    """What stands for the bytes of a file that is there and cannot be read: why, as the system words it.
+
+    It is one file that is lost by that, where a fault would cost all of the layer.
+    """
+
+
 @dataclass(frozen=True, slots=True)
 class Write:
     """Put `data` at `path`, whether or not something is there."""
@@ -126,7 +133,7 @@ class Store(Protocol):
     """
 
     def files(self) -> Mapping[RelPath, bytes]:
-        """Every definition file as it stands now (hand edits included), sorted by path."""
+        """Every definition file as it stands now (hand edits included), sorted by path; `NotRead` where it must be."""
         ...
 
     def stamps(self) -> Mapping[RelPath, Stamp] | None:
@@ -218,6 +225,13 @@ def found_in(history: Iterable[LogEntry], name: str) -> LogEntry:
 
 def _count(digits: str | None) -> int:
     return 0 if digits is None else int(digits or 1)  # `HEAD~` is `HEAD~1`
+
+
+def is_same(one: bytes | None, other: bytes | None) -> bool:
+    """Whether two versions of a file are the same but for their newlines, which git may convert."""
+    if one is None or other is None:
+        return one is other
+    return one == other or one.replace(b"\r\n", b"\n") == other.replace(b"\r\n", b"\n")
 
 
 def holds_definition(path: RelPath) -> bool:

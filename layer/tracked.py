@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from .definition import RelPath
 from .naming import name_told_by
 from .others import Others, told_by
-from .store import Change, CommitId, Dirt, Message, Store, Write
+from .store import Change, CommitId, Dirt, Message, Store, Write, is_same
 from .watch import Watch
 
 
@@ -135,10 +135,12 @@ class Tracked:
 
     def _adopt(self, paths: Iterable[RelPath]) -> None:
         """Commit what a hand made of the files `paths`, which are about to be replaced: it would be in no commit."""
-        found = [(path, data) for path in sorted(self._by_hand.intersection(paths)) if (data := self._store.file(path))]
+        head, own = self._store.head(), sorted(self._by_hand.intersection(paths))
+        found = [(path, data) for path in own if (data := self._store.file(path))]
+        found = [(path, data) for path, data in found if not head or not is_same(data, self._store.show(head, path))]
         if found:
             subject = f"adopt {', '.join(name_told_by(path) for path, _ in found)}"
             message = Message(subject, "Changed by hand.")
             if commit := self._store.commit([Write(path, data) for path, data in found], message):
                 self._watch.committed(commit)
-        self._by_hand.difference_update(path for path, _ in found)
+        self._by_hand.difference_update(own)

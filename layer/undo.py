@@ -15,10 +15,11 @@ from .definition import RelPath
 from .errors import StoreFault, UnreadableFile
 from .fileformat import read
 from .given import owner_of
+from .loading import Failed
 from .naming import name_told_by
 from .past import SHORT
 from .plan import LONGEST_SUBJECT, Context, trailers
-from .store import Change, Changed, LogEntry, Message, Remove, Store, Write, holds_definition
+from .store import Change, Changed, LogEntry, Message, Remove, Store, Write, holds_definition, is_same
 
 if TYPE_CHECKING:
     from .room import Layer
@@ -32,7 +33,8 @@ class Undone:
     loaded: tuple[str, ...] = ()  # names that are live as they were
     gone: tuple[str, ...] = ()  # names that are not there any more
     failed: tuple[Skipped, ...] = ()  # files that are as they were, and do not load
-    returning: tuple[str, ...] = ()  # of `gone`, those that a cells folder gives again at the next start
+    shipped_again: tuple[str, ...] = ()  # names that are live as a cells folder gives them
+    not_shipped: tuple[Failed, ...] = ()  # what a cells folder gives of `gone`, and does not load
     output: str = ""  # what loading printed
     not_on_record: StoreFault | None = None  # why the record of events does not have it
 
@@ -71,8 +73,10 @@ def undo(layer: Layer, store: Store, name: str, context: Context) -> Undone | No
     files = _definitions(changed, "before")
     back, gone = _names(files), _gone(changed)
     _take_away(layer, gone)
+    below = layer.shipped.bring_back(gone)
+    shipped = [name for name in gone if layer.shipped.is_live(name)]
     layer.variables.let_go(back)
-    files |= _put_on(back, layer, store)
+    files |= _put_on((*back, *shipped), layer, store)
     report = layer.shipped.load_anew(layer.root, files)
     layer.tracked.has_loaded(dict.fromkeys(changed) | files)
     layer.reread()
@@ -91,10 +95,11 @@ def undo(layer: Layer, store: Store, name: str, context: Context) -> Undone | No
     return Undone(
         entry,
         tuple(given for item in loaded for given in item.definition.gives),
-        gone,
+        tuple(name for name in gone if name not in shipped),
         report.skipped,
-        tuple(given for given in gone if given in layer.shipped.given),
-        report.output,
+        tuple(shipped),
+        below.failed,
+        below.output + report.output,
         fault,
     )
 
@@ -114,8 +119,11 @@ def _gone(changed: Mapping[RelPath, Changed]) -> tuple[str, ...]:
 def _without_their_owner(
     gone: Iterable[str], changed: Mapping[RelPath, Changed], layer: Layer, store: Store
 ) -> dict[RelPath, Changed]:
-    """What was put on one of `gone` by other commits: it goes too, as by `del`."""
-    owners, head = set(gone), store.head()
+    """What was put on one of `gone` by other commits: it goes too, as by `del`.
+
+    Where a cells folder gives that one again, it stays, as for one that is as it was.
+    """
+    owners, head = {name for name in gone if name not in layer.shipped.given}, store.head()
     entries = (e for e in layer.table.entries.values() if owner_of(e.definition.key) in owners)
     return {e.path: Changed(None, store.show(head, e.path)) for e in entries if head and e.path not in changed}
 
@@ -123,7 +131,7 @@ def _without_their_owner(
 def _stands(path: RelPath, changed: Changed, store: Store) -> bool:
     """Whether the file is not as it was before the change already."""
     head = store.head()
-    return head is None or store.show(head, path) != changed.before or store.file(path) != changed.before
+    return head is None or store.show(head, path) != changed.before or not is_same(store.file(path), changed.before)
 
 
 def _elsewhere(changed: Mapping[RelPath, Changed], layer: Layer) -> str | None:
@@ -143,7 +151,7 @@ def _in_the_way(changed: Mapping[RelPath, Changed], store: Store) -> str | None:
         if now not in (each.after, each.before):
             later = store.log(1, [path])[0]
             return f"{path} was changed since, by {later.id[:SHORT]} {later.subject}; take that back first"
-        if store.file(path) != now:
+        if not is_same(store.file(path), now):
             return f"{path} has changes that are not committed; commit them or `git checkout HEAD {path}` first"
     return None
 
@@ -174,7 +182,7 @@ def _given(path: RelPath, data: bytes) -> tuple[str, ...]:
 def _take_away(layer: Layer, names: Iterable[str]) -> None:
     """Forget `names` and remove what is live under them, as `%forget` does."""
     for name in names:
-        if name in layer.image.live:
+        if name in layer.image.live and not layer.shipped.is_live(name):
             layer.image.remove(name)
             layer.deferred.gone(name)
             layer.image.forget(name)

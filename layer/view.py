@@ -7,8 +7,8 @@ import builtins
 from collections.abc import Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from types import ModuleType
-from typing import TypeAlias
+from types import GetSetDescriptorType, ModuleType
+from typing import Any, TypeAlias
 
 from .definition import Definition, Kind
 from .dependents import callers, dependents
@@ -17,7 +17,9 @@ from .source import Statement, assigned
 from .stages import has_part
 
 MISSING = object()
-_CLASS_DICT = type.__dict__["__dict__"].__get__  # past what a metaclass may say
+# As the interpreter itself reads them: past what a metaclass, a class or a module may say.
+_CLASS_DICT, _MRO = type.__dict__["__dict__"].__get__, type.__dict__["__mro__"].__get__
+_MODULE_DICT = vars(ModuleType)["__dict__"].__get__
 ATOMS = (int, bool, float, complex, str, bytes, type(None))
 MODULE_NAMES = frozenset("__name__ __doc__ __file__ __spec__ __loader__ __package__ __builtins__ __builtin__".split())
 """Names that any module has, one way or the other."""
@@ -147,6 +149,30 @@ def class_dict(live: object) -> Mapping[str, object]:
         return {}
     found: Mapping[str, object] = _CLASS_DICT(live)
     return found
+
+
+def own_dict(value: object) -> Mapping[str, Any]:
+    """The attributes that the instance `value` has itself, if they are in an ordinary `__dict__`. Runs no code."""
+    for kind in _MRO(type(value)):
+        if (descriptor := _CLASS_DICT(kind).get("__dict__")) is not None:
+            own = descriptor.__get__(value) if type(descriptor) is GetSetDescriptorType else None
+            return own if type(own) is dict else {}
+    return {}
+
+
+def followed(chain: str, namespace: Mapping[str, object], *, into_classes: bool = False) -> object:
+    """What the attribute chain `a.b.c` is now as far as it goes through modules, else `MISSING`. Runs no code.
+
+    Of a class it gives what stands there, which is not always what it has for others: a staticmethod, a property.
+    """
+    name, *attributes = chain.split(".")
+    value = namespace.get(name, vars(builtins).get(name, MISSING))
+    for attribute in attributes:
+        if issubclass(type(value), ModuleType):
+            value = _MODULE_DICT(value).get(attribute, MISSING)
+        else:
+            value = class_dict(value).get(attribute, MISSING) if into_classes else MISSING
+    return value
 
 
 def value_of(name: str, namespace: Mapping[str, object]) -> object:

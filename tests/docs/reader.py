@@ -16,7 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.kernel.driver import PERDURE, Answer, Home, Kernel, Message
+from tests.kernel.answer import Answer, Message
+from tests.kernel.driver import PERDURE, Kernel
+from tests.kernel.home import Home
 
 from .blocks import Block
 

@@ -8,7 +8,6 @@ import importlib
 import inspect
 import re
 import warnings
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote
@@ -25,10 +24,11 @@ from perdure.layer.naming import name_told_by
 from perdure.layer.naming import path_of as path_by_perdure
 from perdure.layer.order import Loadable
 from perdure.layer.order import load_order as order_by_perdure
-from perdure.layer.plan import Table
 from perdure.layer.stages import reads_of_definition
-from tests.kernel.driver import Home, Kernel
+from tests.kernel.driver import Kernel
+from tests.kernel.home import Home
 from tests.layer.cells import Cells
+from tests.layer.keys import ANY_KEYS, KINDS, placed
 
 from .blocks import blocks_of
 from .by_the_page import Facts, Unreadable, kind_of, load_order, parsed, path_of, paths_of, read, told_by, write
@@ -247,27 +247,11 @@ def test_the_paths_of_the_page() -> None:
         key = key.replace("\\|", "|")
         keys = [key, *([twin] if twin else [])]
         assert paths_of(kind, keys)[key] == path
-        assert paths_by_perdure(Kind(kind), keys)[key] == path
-
-
-def paths_by_perdure(kind: Kind, keys: Iterable[str]) -> dict[str, str]:
-    table = Table()
-    for key in keys:
-        table.put(Definition(Key(key), kind, "1"))
-    return {str(key): str(entry.path) for key, entry in table.entries.items()}
-
-
-PARTS = st.text(st.sampled_from("aAbB_0éÉe\u0301πΠßİ中 []|~%'/"), min_size=1, max_size=5)
-ANY_KEYS = (
-    PARTS
-    | st.tuples(NAMES, PARTS).map("@".join)
-    | st.tuples(PARTS, st.integers(20, 200)).map(lambda part: part[0] * part[1])
-    | st.text(min_size=1, max_size=90)
-)
+        assert placed(Kind(kind), keys)[key] == path
 
 
 @settings(max_examples=500)
-@given(st.sampled_from(Kind), ANY_KEYS)
+@given(KINDS, ANY_KEYS)
 def test_both_make_the_same_path_of_any_key(kind: Kind, key: str) -> None:
     path = path_of(kind.folder, key)
     assert path == path_by_perdure(kind, Key(key))
@@ -276,9 +260,9 @@ def test_both_make_the_same_path_of_any_key(kind: Kind, key: str) -> None:
 
 
 @settings(max_examples=300)
-@given(st.sampled_from(Kind), st.sets(st.text(st.sampled_from("aAéÉe\u0301"), min_size=1, max_size=3), max_size=6))
+@given(KINDS, st.sets(st.text(st.sampled_from("aAéÉe\u0301"), min_size=1, max_size=3), max_size=6))
 def test_both_tell_twins_apart_in_the_same_way(kind: Kind, keys: set[str]) -> None:
-    assert paths_of(kind.folder, keys) == paths_by_perdure(kind, sorted(keys))
+    assert paths_of(kind.folder, keys) == placed(kind, sorted(keys))
 
 
 # Load order.

@@ -8,7 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .driver import STOCK, Answer, Home, Kernel, Message
+from .answer import Answer, Message
+from .driver import STOCK, Kernel
+from .home import Home
 
 # What differs between two runs of one kernel, too.
 _VOLATILE = (

@@ -12,7 +12,9 @@ from perdure.layer.opening import open_layer
 from perdure.layer.place import Homes, Origin, Place
 from perdure.layer.store import Identity
 
-from .driver import PERDURE, Cases, Home, Kernel, Lives
+from .driver import PERDURE, Kernel
+from .home import Home
+from .lives import Cases, Lives
 
 StartKernel = Callable[..., Kernel]
 

@@ -15,172 +15,20 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import zmq
 from jupyter_client.blocking.client import BlockingKernelClient
 
-Message: TypeAlias = dict[str, Any]
+from .answer import Answer, Message
+from .home import Home
 
 PERDURE = ("-m", "perdure_launcher")
 STOCK = ("-m", "ipykernel_launcher")
 
 PATIENCE = 90.0  # seconds; only a kernel that hangs makes a test wait that long
 _LOOK = 0.2  # seconds between looks at whether the kernel still lives
-
-# Settings of whoever runs the tests that would reach into a kernel.
-_FOREIGN = ("PERDURE_", "JUPYTER", "JPY_", "IPYTHON", "GIT_", "XDG_", "MPL", "EMAIL", "PYTEST", "PYTHONSTARTUP")
-
-
-@dataclass(frozen=True, slots=True)
-class Commit:
-    """One commit of a layer."""
-
-    subject: str
-    body: str
-    trailers: dict[str, str]
-    author: str
-
-
-class Home:
-    """A user's folders, all of them below one temporary folder, and the layer in them."""
-
-    def __init__(self, root: Path, *, identity: bool = True) -> None:
-        self.root = root
-        self.work = root / "work"
-        self.layer = root / "layer"
-        self.state = root / "state"
-        self.ipython = root / "ipython"
-        for folder in (self.work, root / "home"):
-            folder.mkdir(parents=True, exist_ok=True)
-        config = root / "gitconfig"
-        config.write_text("[user]\n\tname = Ada Lovelace\n\temail = ada@example.org\n" if identity else "")
-        self.environ = {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)} | {
-            "HOME": str(root / "home"),
-            "XDG_DATA_HOME": str(root / "data"),
-            "XDG_STATE_HOME": str(self.state),
-            "XDG_CACHE_HOME": str(root / "cache"),
-            "XDG_CONFIG_HOME": str(root / "config"),
-            "IPYTHONDIR": str(self.ipython),
-            "JUPYTER_CONFIG_DIR": str(root / "jupyter-config"),
-            "JUPYTER_DATA_DIR": str(root / "jupyter-data"),
-            "JUPYTER_RUNTIME_DIR": str(root / "jupyter-runtime"),
-            "GIT_CONFIG_GLOBAL": str(config),
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "PERDURE_LAYER": str(self.layer),
-        }
-
-    def git(self, *words: str | Path) -> str:
-        """What a git command says in the layer's folder."""
-        done = subprocess.run(
-            ["git", *words], cwd=self.layer, env=self.environ, text=True, capture_output=True, check=False
-        )
-        assert done.returncode == 0, f"git {' '.join(map(str, words))}: {done.stdout}{done.stderr}"
-        return done.stdout
-
-    def log(self, *paths: str) -> list[Commit]:
-        """The layer's commits, newest first, without the one that made it; those of `paths` if any are given."""
-        if not (self.layer / ".git").exists():
-            return []
-        shape = "%s%x1f%b%x1f%an <%ae>%x1e"
-        commits = []
-        for record in self.git("log", f"--format={shape}", "--", *paths).split("\x1e"):
-            if not record.strip():
-                continue
-            subject, body, author = record.strip("\n").split("\x1f")
-            lines = body.strip().split("\n\n")
-            trailers = dict(line.split(": ", 1) for line in lines[-1].splitlines() if ": " in line)
-            commits.append(Commit(subject, "\n\n".join(lines[:-1]), trailers, author))
-        return [commit for commit in commits if commit.subject != "new layer"]
-
-    def files(self) -> dict[str, str]:
-        """Every definition file, path → text."""
-        kinds = ("functions", "classes", "values", "methods")
-        found = (path for kind in kinds for path in (self.layer / kind).rglob("*.py"))
-        return {path.relative_to(self.layer).as_posix(): path.read_bytes().decode() for path in sorted(found)}
-
-    def status(self) -> str:
-        """What `git status` lists."""
-        return self.git("status", "--porcelain", "--untracked-files=all")
-
-    def fsck(self) -> str:
-        """What git finds wrong with the repository."""
-        return self.git("fsck", "--strict", "--no-progress", "--no-dangling")
-
-    def objects(self) -> bytes:
-        """All that git stores, one object after another: commits, trees and files, those nothing points to as well."""
-        return subprocess.run(
-            ["git", "cat-file", "--batch-all-objects", "--batch"],
-            cwd=self.layer,
-            env=self.environ,
-            capture_output=True,
-            check=True,
-        ).stdout
-
-    def events(self) -> list[dict[str, Any]]:
-        """The record of the layer, oldest first."""
-        lines = [line for file in self.root.rglob("events.jsonl") for line in file.read_text("utf-8").splitlines()]
-        return [json.loads(line) for line in lines]
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """Everything a kernel said to one request."""
-
-    reply: Message
-    iopub: tuple[Message, ...]
-    prompts: tuple[str, ...] = ()
-
-    @property
-    def content(self) -> dict[str, Any]:
-        content: dict[str, Any] = self.reply["content"]
-        return content
-
-    @property
-    def status(self) -> str:
-        return str(self.content["status"])
-
-    @property
-    def perdure(self) -> dict[str, Any]:
-        """`metadata.perdure` of the reply."""
-        said: dict[str, Any] = self.reply["metadata"]["perdure"]
-        return said
-
-    @property
-    def stdout(self) -> str:
-        return self._stream("stdout")
-
-    @property
-    def stderr(self) -> str:
-        return self._stream("stderr")
-
-    @property
-    def value(self) -> str | None:
-        """The text of the cell's value, None where it has none."""
-        results = self.of_type("execute_result")
-        return str(results[-1]["content"]["data"]["text/plain"]) if results else None
-
-    @property
-    def error(self) -> str | None:
-        """The exception as `NameError: …`, None where there is none."""
-        if self.status != "error":
-            return None
-        return f"{self.content['ename']}: {self.content['evalue']}"
-
-    @property
-    def notices(self) -> list[str]:
-        """The lines that perdure added."""
-        shown = (message["content"]["metadata"].get("perdure") for message in self.of_type("display_data"))
-        return [line for ours in shown if ours for line in ours["notices"]]
-
-    def of_type(self, kind: str) -> list[Message]:
-        """The messages of one type on iopub."""
-        return [message for message in self.iopub if message["msg_type"] == kind]
-
-    def _stream(self, name: str) -> str:
-        return "".join(m["content"]["text"] for m in self.of_type("stream") if m["content"]["name"] == name)
 
 
 class KernelDied(AssertionError):
@@ -481,55 +329,3 @@ class Kernel:
             client.input(self._inputs.pop(0))
         else:
             self._replies[parent] = message
-
-
-# Cases that look at a layer before and after a kernel was killed.
-
-Case: TypeAlias = Callable[[Kernel], Iterator[None]]
-
-
-@dataclass(slots=True)
-class Lives:
-    """Runs the first half of every case in one kernel, kills it, and each second half in the next.
-
-    A case is a generator: what stands before its `yield` happens in the first life, what stands after in the second.
-    A kernel takes a second or two to start, so they share; each still passes or fails by itself.
-    """
-
-    kernel: Kernel
-    _begun: dict[str, Iterator[None] | BaseException] = field(default_factory=dict)
-
-    def live(self, cases: Sequence[Case]) -> None:
-        """The first life, the kill, and the start of the second life."""
-        self.kernel.start()
-        for case in cases:
-            begun = case(self.kernel)
-            try:
-                next(begun)
-                self._begun[case.__name__] = begun
-            except Exception as failure:
-                self._begun[case.__name__] = failure
-        self.kernel.restart()
-
-    def go_on(self, case: Case) -> None:
-        """The second half of `case`; what failed in the first fails here."""
-        begun = self._begun.pop(case.__name__)
-        if isinstance(begun, BaseException):
-            raise begun
-        for _ in begun:
-            raise AssertionError("a case has two lives")
-
-
-class Cases(list[Case]):
-    """The cases of one test module; used as a decorator it makes a test of each."""
-
-    def __call__(self, case: Case) -> Callable[[Lives], None]:
-        self.append(case)
-
-        def test(lives: Lives) -> None:
-            lives.go_on(case)
-
-        test.__name__ = test.__qualname__ = case.__name__
-        test.__doc__ = case.__doc__
-        test.__module__ = case.__module__
-        return test

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from .conftest import StartKernel
-from .driver import Home, Kernel
+from .driver import Kernel
+from .home import Home
 
 
 def cells_run(kernel: Kernel) -> None:

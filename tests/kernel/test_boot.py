@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from tests import modes
+
 from .conftest import StartKernel, make_layer
-from .driver import Home, Kernel
+from .driver import Kernel
+from .home import Home
 
 
 def put(home: Home, path: str, text: str, *, commit: bool = True) -> None:
@@ -173,6 +177,31 @@ def test_what_loading_prints_is_told_once(layer: Home, new_kernel: StartKernel) 
 def test_invalid_escapes_are_no_news_at_each_boot(kernel: Kernel) -> None:
     kernel.run("def pattern():\n    return '\\d'")
     assert kernel.restart().hello == []
+
+
+def test_a_file_that_cannot_be_read_costs_itself(layer: Home, new_kernel: StartKernel) -> None:
+    put(layer, "functions/a/area.py", "def area():\n    return 1\n")
+    put(layer, "functions/b/bad.py", "def bad():\n    return area()\n")
+    bad = layer.layer / "functions/b/bad.py"
+    bad.chmod(0)
+    startup = layer.ipython / "profile_default" / "startup"
+    startup.mkdir(parents=True)
+    (startup / "modes.py").write_text(Path(modes.__file__).read_text("utf-8") + "\n\nbind()\n", "utf-8")
+    kernel = new_kernel().start()
+    assert kernel.hello == [
+        "[layer: skipped functions/b/bad.py: line 1: it cannot be read: Permission denied]",
+        "[layer: mend a skipped file or run its definition again; all else is loaded]",
+    ]
+    assert "  make it readable, as by `chmod u+r`, and restart;" in kernel.run("%layer skipped").stdout
+    assert kernel.run("area()").value == "1"
+    assert kernel.run("def other(): return 2").notices == ["[layer: kept other]"]
+    assert kernel.run("def area(): return 2").notices == ["[layer: kept area]"]
+    told = f"Permission denied at {bad}; mend that and run the cell again"  # what nobody can read is not overwritten
+    assert kernel.run("def bad(): return 0").notices == [f"[layer: bad not kept; {told}]"]
+    bad.chmod(0o600)
+    kernel.restart()
+    assert kernel.hello == []
+    assert kernel.run("bad() + other()").value == "4"
 
 
 # What is loaded with a word.

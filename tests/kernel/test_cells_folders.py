@@ -12,7 +12,8 @@ from perdure.layer.disk import RealDisk
 from perdure.layer.trust import TrustRecord
 
 from .conftest import StartKernel
-from .driver import Home, Kernel
+from .driver import Kernel
+from .home import Home
 
 AREA = "def area(r):\n    return 3 * r * r"
 TEAM = {"functions/a/area.py": f"{AREA}\n", "values/r/RATE.py": "RATE = 2\n"}

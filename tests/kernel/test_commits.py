@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from .driver import Home, Kernel
+from .driver import Kernel
+from .home import Home
 
 
 def subjects(home: Home) -> list[str]:

@@ -13,7 +13,7 @@ import pytest
 
 from perdure.kernel import spec
 
-from .driver import Home
+from .home import Home
 
 
 class InAHome(TestCase):

@@ -10,7 +10,8 @@ import pytest
 from tests.packages import Packages
 
 from .conftest import StartKernel
-from .driver import PERDURE, STOCK, Home, Kernel
+from .driver import PERDURE, STOCK, Kernel
+from .home import Home
 
 CELL = "def watched(n):\n    doubled = n * 2\n    return doubled\n\nfirst = 1\nwatched(first) + 1"
 

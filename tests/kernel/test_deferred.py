@@ -12,7 +12,8 @@ import pytest
 from tests.packages import Packages
 
 from .conftest import StartKernel
-from .driver import Home, Kernel, KernelDied
+from .driver import Kernel, KernelDied
+from .home import Home
 
 AREA = "from slow import twice\n\n\ndef area(x):\n    'Twice x.'\n    return twice(x)\n"
 CIRCLE = "from slow import Base\n\n\nclass Circle(Base):\n    def __init__(self, r):\n        self.r = r\n"

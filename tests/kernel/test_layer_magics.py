@@ -10,8 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from .answer import Answer
 from .conftest import StartKernel
-from .driver import Answer, Cases, Home, Kernel
+from .driver import Kernel
+from .home import Home
+from .lives import Cases
 
 case = Cases()
 DATE = r"\d{4}-\d\d-\d\d \d\d:\d\d"
@@ -94,6 +97,14 @@ def test_diff(kernel: Kernel) -> Iterator[None]:
     assert said(kernel, "%layer diff")[0].startswith("%layer diff NAME [REV] shows")
     yield
     assert said(kernel, "%layer diff diff_area HEAD~9999") == ["%layer diff: HEAD~9999 reaches behind the first commit"]
+    (kernel.home.layer / "functions" / "d" / "diff_area.py").unlink()
+    assert said(kernel, "%layer diff diff_area")[1:] == [
+        "+++ /dev/null",
+        "@@ -1,2 +0,0 @@",
+        "-def diff_area(r):",
+        "-    return 3",
+    ]
+    kernel.home.git("checkout", "--quiet", "HEAD", "functions/d/diff_area.py")
 
 
 def head(kernel: Kernel) -> str:

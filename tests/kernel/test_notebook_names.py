@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from perdure.kernel.notebook import notebook_name
 
 from .conftest import StartKernel
-from .driver import Home
+from .home import Home
 
 PROJECT, WORK = PurePosixPath("/home/ada/study"), PurePosixPath("/home/ada/work")
 ID = "1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed"

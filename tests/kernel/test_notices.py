@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from .driver import Home, Kernel
+from .driver import Kernel
+from .home import Home
 
 
 def define(kernel: Kernel, name: str, **options: Any) -> list[str]:

@@ -17,7 +17,9 @@ import pytest
 from jupyter_client.jsonutil import json_default
 
 from .conftest import StartKernel
-from .driver import Case, Cases, Home, Kernel, Lives
+from .driver import Kernel
+from .home import Home
+from .lives import Case, Cases, Lives
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 

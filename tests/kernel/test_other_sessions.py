@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from .conftest import StartKernel
-from .driver import Home, Kernel
+from .driver import Kernel
+from .home import Home
 
 
 class Two:

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from .conftest import StartKernel
-from .driver import Home, Kernel
+from .driver import Kernel
+from .home import Home
 
 PERSONAL = "data/perdure/layer_ada_lovelace"
 
@@ -199,6 +200,16 @@ def test_one_of_the_personal_layer_is_overridden(made: Project) -> None:
     assert kernel.restart().run("ring(1)").value == "1"
     assert kernel.run("%keep RATE").notices == ["[layer: RATE not kept; the personal layer gives it at each start]"]
     assert made.kept(made.personal) == ["area", "RATE"]
+
+
+def test_an_undo_brings_one_of_the_personal_layer_back(made: Project) -> None:
+    kernel = made.kernel()
+    kernel.run("def area(r):\n    return 4 * r * r")
+    assert kernel.run("ring(1)").value == "2"
+    assert kernel.run("%layer undo").stdout.splitlines()[1:] == ["area is that of the personal layer again."]
+    assert kernel.run("ring(1)").value == "1"
+    assert str(made.personal) in kernel.run("print(area.__code__.co_filename)").stdout
+    assert kernel.restart().run("ring(1)").value == "1"
 
 
 def test_cells_folders_come_first(made: Project) -> None:

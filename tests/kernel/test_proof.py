@@ -15,8 +15,10 @@ import pytest
 from perdure.layer.disk import RealDisk
 from perdure.layer.trust import TrustRecord
 
+from .answer import Answer
 from .conftest import StartKernel
-from .driver import Answer, Home, Kernel
+from .driver import Kernel
+from .home import Home
 
 PROVES = "--PerdureKernel.proof=process"
 QUICK = "--PerdureKernel.boot_file_seconds=0.5"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .driver import Cases, Kernel
+from .driver import Kernel
+from .lives import Cases
 
 case = Cases()
 

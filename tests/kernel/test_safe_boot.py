@@ -10,7 +10,8 @@ from perdure.layer.disk import RealDisk
 from perdure.layer.trust import TrustRecord
 
 from .conftest import StartKernel
-from .driver import Home, Kernel, KernelDied
+from .driver import Kernel, KernelDied
+from .home import Home
 
 QUICK = "--PerdureKernel.boot_file_seconds=0.3"
 GOOD = "def good():\n    return 'good'\n"

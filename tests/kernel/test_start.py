@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .conftest import StartKernel
-from .driver import Home
+from .home import Home
 
 
 def test_a_folder_that_holds_a_perdure_of_its_own(home: Home, new_kernel: StartKernel) -> None:

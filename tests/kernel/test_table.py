@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from .driver import Case, Cases, Kernel, Lives
+from .driver import Kernel
+from .lives import Case, Cases, Lives
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
+from perdure.kernel.trusting import trust
 from perdure.kernel.wire import Notices, Request, RequestKind
 from perdure.kernel.workspace import Workspace
 
-from .driver import Home
+from .home import Home
 
 AGENT = Request(RequestKind.AGENT, Notices.ALL)
 
@@ -120,7 +121,7 @@ def test_a_cell_knows_where_it_comes_from(user: Home) -> None:
 
 
 def test_there_is_nothing_to_trust_in_a_layer_of_ones_own(user: Home) -> None:
-    assert workspace(user).trust().startswith("No layer here waits for trust. perdure layer ")
+    assert trust(workspace(user)).startswith("No layer here waits for trust. perdure layer ")
 
 
 def test_trust_loads_what_was_not_trusted(user: Home) -> None:
@@ -133,5 +134,5 @@ def test_trust_loads_what_was_not_trusted(user: Home) -> None:
     space = workspace(user, PERDURE_LAYER=str(moved))
     assert space.layer is None
     assert "is not trusted" in told(space)[0]
-    assert space.trust().startswith(f"perdure layer {moved}: 1 definition; %cells lists them.")
+    assert trust(space).startswith(f"perdure layer {moved}: 1 definition; %cells lists them.")
     assert space._namespace["THEIRS"] == 1

@@ -152,6 +152,13 @@ class Cells:
         return {path: data.decode() for path, data in self.store.files().items()}
 
 
+def begun(folders: Mapping[str, Mapping[str, str]] | None = None) -> Cells:
+    """A kernel on a layer without definitions, over these cells folders."""
+    cells = Cells(MemoryStore({RelPath(".gitignore"): b""}), folders=folders)
+    cells.boot()
+    return cells
+
+
 def said(outcomes: list[Outcome]) -> list[str]:
     """Outcomes in a word each, for tables."""
     return [_said(outcome) for outcome in outcomes]

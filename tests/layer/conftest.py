@@ -8,6 +8,7 @@ import pytest
 
 from perdure.layer.git import GitStore
 
+from .cells import Cells, begun
 from .git_cli import Git, created
 
 
@@ -25,6 +26,12 @@ def no_git_configuration(tmp_path_factory: pytest.TempPathFactory, monkeypatch: 
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     return config
+
+
+@pytest.fixture
+def cells() -> Cells:
+    """A kernel on a layer without definitions."""
+    return begun()
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from perdure.layer.definition import RelPath
 from perdure.layer.disk import RealDisk
-from perdure.layer.git import GitStore, Identity
-from perdure.layer.store import Dirt, Message
+from perdure.layer.git import GitStore
+from perdure.layer.store import Dirt, Identity, Message
 
 ADA = Identity("Ada Lovelace", "ada@example.org")
 AREA = RelPath("functions/a/area.py")

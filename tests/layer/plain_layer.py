@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from perdure.layer.boot import Boot
+from perdure.layer.boot_report import BootReport
 from perdure.layer.definition import RelPath
 from perdure.layer.generated import generated_files
 from perdure.layer.imports import ImportRecord
@@ -113,6 +114,12 @@ def names_in(module: ModuleType) -> set[str]:
     return {name for name in vars(module) if not name.startswith("__")}
 
 
+def booted(layer: Layer, space: dict[str, Any], without: bytes = b"") -> BootReport:
+    """The layer loaded by perdure into `space`; its files are `without` this text."""
+    files = {path: (layer.path / path).read_bytes().replace(without, b"") for path in layer.definition_files()}
+    return Boot(files, layer.path, Image(space), ImportRecord(), sys.modules).run()
+
+
 class Both:
     """A layer loaded by its own package and by perdure, which leave out the same and give the same names."""
 
@@ -120,8 +127,7 @@ class Both:
         layer = Layer(parent, files)
         self.module = imported(layer)
         self.space: dict[str, Any] = {"__name__": "__main__"}
-        texts = {RelPath(path): (layer.path / path).read_bytes() for path in files}
-        report = Boot(texts, layer.path, Image(self.space), ImportRecord(), sys.modules).run()
+        report = booted(layer, self.space)
         self.skipped: dict[str, str] = self.module.__perdure__.skipped
         assert self.skipped.keys() == {item.path for item in report.skipped}, report.skipped
         assert names_in(self.module) == {name for name in self.space if not name.startswith("__")}

@@ -6,6 +6,9 @@ import pytest
 
 from .cells import Cells, said
 
+GENERIC = "from functools import singledispatch\n@singledispatch\ndef area(s): return 0"
+ADD_TO = "def add_to(c):\n def put(f): setattr(c, f.__name__, f)\n return put"
+
 KEPT: dict[str, tuple[list[str], list[str]]] = {
     # methods
     "method": (["class A: pass", "def m(self): return 1", "A.m = m"], ["keep A", "keep m", "keep A.m"]),
@@ -39,7 +42,7 @@ KEPT: dict[str, tuple[list[str], list[str]]] = {
     ),
     "generic function that is a plain one now": (
         [
-            "from functools import singledispatch\n@singledispatch\ndef area(s): return 0",
+            GENERIC,
             "@area.register\ndef _(s: int): return s",
             "def area(s): return 1",
         ],
@@ -113,7 +116,7 @@ KEPT: dict[str, tuple[list[str], list[str]]] = {
     ),
     "method by a decorator that gives nothing": (
         [
-            "def add_to(c):\n def put(f): setattr(c, f.__name__, f)\n return put",
+            ADD_TO,
             "class A: pass\nclass B: pass",
             "@add_to(A)\ndef m(self): return 1",
             "@add_to(B)\ndef m(self): return 2",
@@ -122,7 +125,7 @@ KEPT: dict[str, tuple[list[str], list[str]]] = {
     ),
     "method by a decorator, of a name of the shell's": (
         [
-            "def add_to(c):\n def put(f): setattr(c, f.__name__, f)\n return put",
+            ADD_TO,
             "class A: pass\n@add_to(A)\ndef _(self): pass",
         ],
         ["keep add_to", "keep A", "keep A._"],
@@ -147,8 +150,7 @@ KEPT: dict[str, tuple[list[str], list[str]]] = {
     # registrations
     "registrations (K10)": (
         [
-            "from functools import singledispatch",
-            "@singledispatch\ndef area(s): return 0",
+            GENERIC,
             "class Square: side = 2",
             "@area.register\ndef _(s: int): return s",
             "@area.register\ndef _(s: Square): return s.side ** 2",
@@ -159,8 +161,7 @@ KEPT: dict[str, tuple[list[str], list[str]]] = {
     ),
     "registration for two types": (
         [
-            "from functools import singledispatch",
-            "@singledispatch\ndef area(s): return 0",
+            GENERIC,
             "@area.register(int)\n@area.register(float)\ndef _(s): return s",
             "@area.register(int)\ndef _(s): return s + 1",
         ],
@@ -168,16 +169,14 @@ KEPT: dict[str, tuple[list[str], list[str]]] = {
     ),
     "registration with a name": (
         [
-            "from functools import singledispatch",
-            "@singledispatch\ndef area(s): return 0",
+            GENERIC,
             "@area.register\ndef area_int(s: int): return s",
         ],
         ["keep area", "keep area_int, area@int"],
     ),
     "registration for what is not kept": (
         [
-            "from functools import singledispatch",
-            "@singledispatch\ndef area(s): return 0",
+            GENERIC,
             "T = type(iter('ab'))",
             "@area.register\ndef _(s: T): return s",
         ],
@@ -194,8 +193,7 @@ KEPT: dict[str, tuple[list[str], list[str]]] = {
     ),
     "del of a generic function": (
         [
-            "from functools import singledispatch",
-            "@singledispatch\ndef area(s): return 0",
+            GENERIC,
             "@area.register\ndef _(s: int): return s",
             "del area",
         ],
@@ -313,7 +311,7 @@ BACK = {
     "method": (["class A: pass\nA.m = lambda self: 7"], "A().m()", 7),
     "method by a decorator": (
         [
-            "def add_to(c):\n def put(f): setattr(c, f.__name__, f)\n return put",
+            ADD_TO,
             "class A: pass\nclass B: pass",
             "@add_to(A)\ndef m(self): return 1",
             "@add_to(B)\ndef m(self): return 2",
@@ -323,8 +321,7 @@ BACK = {
     ),
     "registrations": (
         [
-            "from functools import singledispatch",
-            "@singledispatch\ndef area(s): return 0",
+            GENERIC,
             "class Square: side = 2",
             "@area.register\ndef _(s: int): return s",
             "@area.register\ndef _(s: Square): return s.side ** 2",
@@ -346,7 +343,7 @@ BACK = {
     ),
     "registrations that overlap": (
         [
-            "from functools import singledispatch\n@singledispatch\ndef area(s): return 0",
+            GENERIC,
             "@area.register\ndef _(s: int | float): return 1",
             "@area.register\ndef _(s: int): return 2",
         ],
@@ -355,7 +352,7 @@ BACK = {
     ),
     "registrations that overlap, the one for several first": (
         [
-            "from functools import singledispatch\n@singledispatch\ndef area(s): return 0",
+            GENERIC,
             "@area.register\ndef _(s: float | bool): return 1",
             "@area.register\ndef _(s: bool): return 2",
         ],
@@ -364,7 +361,7 @@ BACK = {
     ),
     "registrations that overlap, the other way round": (
         [
-            "from functools import singledispatch\n@singledispatch\ndef area(s): return 0",
+            GENERIC,
             "@area.register\ndef _(s: int): return 2",
             "@area.register\ndef _(s: int | float): return 1",
         ],
@@ -398,7 +395,7 @@ BACK = {
     ),
     "registrations and methods behind calls": (
         [
-            "from functools import singledispatch\n@singledispatch\ndef area(s): return 0",
+            GENERIC,
             "@area.register\ndef _(s: int): return s",
             "def f(n): return area(n)\ndef g(n): return f(n)",
             "def b(n, key=g(2)): return key",

@@ -10,14 +10,11 @@ from typing import Any
 
 import pytest
 
-from perdure.layer.boot import Boot
 from perdure.layer.definition import Definition, Key, Kind
 from perdure.layer.fileformat import render
-from perdure.layer.imports import ImportRecord
-from perdure.layer.install import Image
 from perdure.layer.plan import Table
 
-from .plain_layer import GOOD, PLAIN, Layer, run
+from .plain_layer import GOOD, PLAIN, Layer, booted, run
 
 LONG = "long_" + "x" * 200
 GREEK = "λ" * 40
@@ -170,12 +167,9 @@ def layer(tmp_path_factory: pytest.TempPathFactory) -> Layer:
 @pytest.fixture(scope="module")
 def told(layer: Layer) -> str:
     """What the definitions are in perdure."""
-    files = {path: (layer.path / path).read_bytes() for path in layer.definition_files()}
-    # What it overrides is in a cells folder, which the package knows nothing of, and which is not here.
-    files = {path: data.replace(f"overrides sha256:{'ab' * 32}".encode(), b"") for path, data in files.items()}
     space: dict[str, Any] = {"__name__": "__main__"}
-    report = Boot(files, layer.path, Image(space), ImportRecord(), sys.modules).run()
-    assert not report.skipped
+    # What it overrides is in a cells folder, which the package knows nothing of, and which is not here.
+    assert not booted(layer, space, without=f"overrides sha256:{'ab' * 32}".encode()).skipped
     for expression, value in VALUES.items():
         assert repr(eval(expression, space)) == value
     return "\n".join([*VALUES.values(), " ".join(sorted(name for name in space if not name.startswith("__")))])

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from perdure.layer.git import FALLBACK, GitStore, Identity, git_identity
-from perdure.layer.store import Write
+from perdure.layer.git import GitStore
+from perdure.layer.git_dulwich import git_identity
+from perdure.layer.store import FALLBACK, Identity, Write
 
 from .git_cli import KEEP, RATE, Git, created
 

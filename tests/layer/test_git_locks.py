@@ -76,8 +76,8 @@ WRITER = textwrap.dedent(
     from pathlib import Path
     from perdure.layer.definition import RelPath
     from perdure.layer.disk import RealDisk
-    from perdure.layer.git import GitStore, Identity
-    from perdure.layer.store import Message, Write
+    from perdure.layer.git import GitStore
+    from perdure.layer.store import Identity, Message, Write
 
     path, who, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
     store = GitStore.open(path, author=Identity(who, who), disk=RealDisk())

@@ -285,3 +285,24 @@ def test_dirt_with_a_file_for_a_folder(store: GitStore, git: Git, path: Path) ->
     os.rename(path / "functions", path / "moved")
     put(path / "functions", "")
     assert store.dirt() == git.dirt()
+
+
+@pytest.mark.parametrize("setting", ["true", "input", "false"])
+def test_newlines_that_git_converts_are_no_change(
+    store: GitStore, path: Path, no_git_configuration: Path, setting: str
+) -> None:
+    """As in a clone, which has the definitions and not the configuration of the layer it was made from."""
+    store.commit([Write(RATE, b"RATE = 1\r\n")], KEEP)
+    no_git_configuration.write_text(f"[core]\n\tautocrlf = {setting}\n")
+    clone = path.with_name("clone")
+    Git(path)("clone", "--quiet", str(path), str(clone))
+    git, other = Git(clone), opened(clone)
+    assert ((clone / AREA).read_bytes() == b"def area(): ...\r\n") == (setting == "true")
+    for file in (AREA, RATE):
+        put(clone / file, (clone / file).read_bytes())
+    assert other.dirt() == git.dirt() == Dirt()
+    put(clone / AREA, b"def area(): ...\r\n")
+    assert other.dirt() == git.dirt()
+    put(clone / AREA, b"def area(): ...\r\n\r\n")
+    put(clone / "__init__.py", b"\r")
+    assert other.dirt() == git.dirt() == Dirt(changed=(RelPath("__init__.py"), AREA))

@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 
 from perdure.layer.definition import RelPath
 from perdure.layer.disk import RealDisk
-from perdure.layer.errors import LayerUnusable
-from perdure.layer.git import GitStore, Identity
+from perdure.layer.errors import LayerUnusable, StoreFault
+from perdure.layer.git import GitStore
 from perdure.layer.git_commit import _in_turn
 from perdure.layer.git_tree import FILE, Entry
-from perdure.layer.store import Dirt, Message, Remove, Write
+from perdure.layer.store import Dirt, Identity, Message, NotRead, Remove, Write
+from tests.modes import binding
 
 from .git_cli import ADA, AREA, FILES, KEEP, RATE, Git, created, opened, put
 
@@ -212,3 +213,17 @@ def test_on_a_file_system_blind_to_case_nothing_written_is_removed_again() -> No
     order = _in_turn({**moved, RelPath("c/f/old.py"): None})
     assert order.index(RelPath("c/f/Foo.py")) < order.index(RelPath("c/f/foo.py"))
     assert order[-1] == "c/f/old.py"
+
+
+def test_a_file_that_cannot_be_read_is_said_so_alone(store: GitStore, git: Git, path: Path) -> None:
+    store.commit([Write(RATE, b"RATE = 1\n")], KEEP)
+    (path / AREA).chmod(0)
+    with binding():
+        assert store.files() == {AREA: b"Permission denied", RATE: b"RATE = 1\n"}
+        assert isinstance(store.files()[AREA], NotRead)
+        assert store.dirt() == Dirt(changed=(AREA,))  # as for git
+        with pytest.raises(StoreFault, match="Permission denied"):
+            store.file(AREA)
+        store.commit([Write(RATE, b"RATE = 2\n")], KEEP)
+    (path / AREA).chmod(0o600)
+    git.check()

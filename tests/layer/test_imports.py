@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.layer.imports import ImportEntry, ImportRecord, entries_in, entries_of, find, rebound, statements
+from perdure.layer.import_lines import entries_in, rebound, statements
+from perdure.layer.imports import ImportEntry, ImportRecord, entries_of, find
 
 from .cells import Cells
 

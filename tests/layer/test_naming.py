@@ -6,7 +6,6 @@ import itertools
 import random
 import string
 import unicodedata
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -22,29 +21,7 @@ from perdure.layer.source import parse
 from perdure.layer.store import holds_definition, parts
 
 from .git_cli import Git, created
-
-KINDS = st.sampled_from(Kind)
-IDENTIFIERS = (
-    st.text(st.sampled_from("aAbBzZ_0éÉπΠßİ\u0131\u017f\u212a中ǅ"), min_size=1, max_size=6)
-    .map(lambda text: unicodedata.normalize("NFKC", text))
-    .filter(str.isidentifier)
-)
-TYPES = st.recursive(
-    IDENTIFIERS | st.sampled_from(["int", "Int", "np.ndarray", "None", "'\u00e9'", "'e\u0301'", "'E\u0301'"]),
-    lambda inner: (
-        inner.map(lambda kind: f"list[{kind}]")
-        | st.lists(inner, min_size=2, max_size=3).map(" | ".join)
-        | st.lists(inner, min_size=2, max_size=40).map(lambda kinds: f"dict[{', '.join(kinds)}]")
-    ),
-    max_leaves=6,
-)
-NAMES = (
-    IDENTIFIERS
-    | st.tuples(IDENTIFIERS, IDENTIFIERS).map(".".join)
-    | st.tuples(st.sampled_from("fF"), TYPES).map("@".join)
-    | st.tuples(st.sampled_from("aAπ"), st.integers(170, 300)).map(lambda part: part[0] * part[1])
-)
-ANY_KEYS = NAMES | st.text(st.characters(), min_size=1, max_size=400)
+from .keys import ANY_KEYS, KINDS, NAMES, placed
 
 
 @pytest.mark.parametrize(
@@ -95,22 +72,12 @@ def test_a_path_tells_the_name_or_what_was_cut_from_it(kind: Kind, key: str, twi
     assert told == composed or len(parts(path)[2]) > LONGEST_NAME
 
 
-def in_table(keys: Sequence[str], kind: Kind) -> dict[Key, RelPath]:
-    """Where the files of `keys` are once they are kept, one after another."""
-    table = Table()
-    for key in keys:
-        table.put(Definition(Key(key), kind, "1"))  # `as = 1` would be no Python
-    paths = {key: entry.path for key, entry in table.entries.items()}
-    assert all(table.at(path) == table.entries[key].definition for key, path in paths.items())
-    return paths
-
-
 @given(KINDS, st.sets(NAMES, min_size=1, max_size=6))
 def test_any_order_of_keeping_gives_the_same_paths_no_two_of_them_alike_but_for_case(
     kind: Kind, keys: set[str]
 ) -> None:
     orders = itertools.islice(itertools.permutations(sorted(keys)), 24)
-    paths, *others = [in_table(order, kind) for order in orders]
+    paths, *others = [placed(kind, order) for order in orders]
     assert len({path.lower() for path in paths.values()}) == len(keys)
     assert all(other == paths for other in others)
 
@@ -129,7 +96,7 @@ def test_any_order_of_keeping_gives_the_same_paths_no_two_of_them_alike_but_for_
     ],
 )
 def test_what_is_alike_is_told_apart_in_any_order(keys: list[str]) -> None:
-    paths, *others = [in_table(order, Kind.METHOD) for order in itertools.islice(itertools.permutations(keys), 5040)]
+    paths, *others = [placed(Kind.METHOD, order) for order in itertools.islice(itertools.permutations(keys), 5040)]
     assert len({path.lower() for path in paths.values()}) == len(keys)
     assert all(other == paths for other in others)
 

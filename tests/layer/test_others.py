@@ -16,7 +16,7 @@ from perdure.layer.memory import MemoryStore
 from perdure.layer.others import Difference, Others, difference
 from perdure.layer.plan import Context
 from perdure.layer.refresh import Refreshed
-from perdure.layer.store import CommitId, LogEntry, Message, Remove, Write
+from perdure.layer.store import CommitId, LogEntry, Message, NotRead, Remove, Write
 from perdure.layer.undo import Undone
 
 from .cells import Cells, said
@@ -341,3 +341,20 @@ def test_two_stores_on_one_repository(store: GitStore, path: Path) -> None:
         theirs.layer.refresh()
         assert ours.namespace["RATE"] == theirs.namespace["OURS"] == number
         assert ours.layer.news() is None
+
+
+def test_a_file_that_cannot_be_read_meanwhile_leaves_what_is_live() -> None:
+    pair = Pair("def area(r): return 1\nRATE = 1")
+    data = pair.store.file(AREA)
+    pair.store.edit(AREA, NotRead(b"Permission denied"))
+    pair.theirs.run("RATE = 2")
+    done = pair.refresh()
+    assert (done.loaded, done.gone) == (("RATE",), ())
+    assert [(each.path, each.reason) for each in done.skipped] == [
+        (AREA, "line 1: it cannot be read: Permission denied")
+    ]
+    assert said(pair.ours.run("other = area(1)\nUNIT = 1")) == ["keep UNIT"]
+    assert pair["area(1), RATE"] == (1, 2)
+    pair.store.edit(AREA, data)
+    assert pair.refresh().loaded == ("area",)
+    assert pair.ours.layer.report.skipped == ()

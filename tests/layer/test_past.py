@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from perdure.layer.definition import RelPath
 from perdure.layer.memory import MemoryStore
 from perdure.layer.past import NoVersion, Version, unified
 from perdure.layer.store import Message, Remove, Write
 
 from .cells import Cells
-
-
-@pytest.fixture
-def cells() -> Cells:
-    cells = Cells(MemoryStore({RelPath(".gitignore"): b""}))
-    cells.boot()
-    return cells
 
 
 def subjects(cells: Cells, name: str, limit: int = 20) -> list[str]:
@@ -89,6 +80,27 @@ def test_before_a_hand_edit_is_what_was_committed(cells: Cells) -> None:
     cells.store.edit(RelPath("functions/a/area.py"), b"def area(): return 3\n")
     past = cells.layer.past("area")
     assert version(past.before())[1] == "def area(): return 1\n"
+
+
+def test_before_newlines_that_git_converted_is_the_version_before(cells: Cells) -> None:
+    cells.run("def area(): return 1")
+    cells.run("def area(): return 2")
+    assert isinstance(cells.store, MemoryStore)
+    cells.store.edit(RelPath("functions/a/area.py"), b"def area(): return 2\r\n")
+    assert version(cells.layer.past("area").before())[1] == "def area(): return 1\n"
+    assert cells.layer.dirt().changed == ("functions/a/area.py",)
+    cells.run("def area(): return 3")
+    assert subjects(cells, "area") == ["keep area"] * 3  # and nothing to adopt
+
+
+def test_before_a_hand_took_the_file_away_is_what_was_committed_last(cells: Cells) -> None:
+    cells.run("def area(): return 1")
+    cells.run("def area(): return 2")
+    assert isinstance(cells.store, MemoryStore)
+    cells.store.edit(RelPath("functions/a/area.py"), None)
+    for kernel in (cells, cells.restarted()):
+        past = kernel.layer.past("area")
+        assert (version(past.before())[1], past.now()) == ("def area(): return 2\n", None)
 
 
 def test_a_version_of_a_commit(cells: Cells) -> None:

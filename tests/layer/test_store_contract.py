@@ -21,7 +21,6 @@ from perdure.layer.store import (
     Changed,
     CommitId,
     Dirt,
-    Identity,
     Message,
     Remove,
     Store,
@@ -29,10 +28,7 @@ from perdure.layer.store import (
     holds_definition,
 )
 
-ADA = Identity("Ada Lovelace", "ada@example.org")
-AREA = RelPath("functions/a/area.py")
-RATE = RelPath("values/r/RATE.py")
-KEEP = Message("keep area")
+from .git_cli import ADA, AREA, KEEP, RATE
 
 
 class StoreContract(ABC):

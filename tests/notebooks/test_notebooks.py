@@ -17,7 +17,7 @@ from typing import Any
 import nbformat
 import pytest
 
-from tests.kernel.driver import Home
+from tests.kernel.home import Home
 
 SAVED = Path(__file__).parent
 # In this order: the last one uses what the others keep.
