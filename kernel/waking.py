@@ -68,6 +68,11 @@ class Waking:
         given = {name: item for item in self._deferred.waiting() for name in item.definition.gives}
         return [(n, _TYPES.get(given[n].definition.kind, ""), given[n].packages) for n in self.names() if n in given]
 
+    def taken_away(self, names: Iterable[str]) -> None:
+        """The user has had `names` taken out of the namespace, as `%reset` does: they wait no more in this kernel."""
+        with self._deferred.lock:
+            self._deferred.taken_away(names)
+
     def load(self, *names: str) -> Loading:
         """Load `names` and what they reach."""
         loading = self._deferred.load_names(names)

@@ -199,6 +199,14 @@ class Deferred:
         if self._reach.names:
             self._reach.redefined(name)
 
+    def taken_away(self, names: Iterable[str]) -> None:
+        """The namespace was cleared of `names`: what waits under them is gone as if it had been there."""
+        wanted = {*names}
+        for name in [*self.names]:
+            if name in wanted or owner_of(name) in wanted:
+                self.gone(name)
+                self._image.lose(name)
+
     def set_otherwise(self, names: Iterable[str]) -> None:
         """A statement bound `names`: what waits under those that are another object now has been overtaken."""
         for name in self.names.keys() & {*names}:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -74,7 +75,7 @@ def matcher(waking: Waking) -> Any:
 
 @magics_class
 class DeferredNames(NamespaceMagics):
-    """%who, %who_ls and %whos, with what waits among the names."""
+    """%who, %who_ls, %whos and what takes names away, with what waits among the names."""
 
     def __init__(self, shell: Any, waking: Waking) -> None:
         super().__init__(shell)
@@ -101,7 +102,40 @@ class DeferredNames(NamespaceMagics):
         for name, kind, packages in waiting:
             print(f"{name:{width}}   {kind or 'value':8}   deferred; it is loaded when named ({', '.join(packages)})")
 
+    @line_magic
+    def reset(self, parameter_s: str = "") -> None:  # type: ignore[override]  # decorated, it has the class in its type
+        """Overrides NamespaceMagics.reset, whose soft way asks who_ls: resets the namespace by removing all names."""
+        taking: Any = _Taking(self.shell, self._waking, lambda _: True)
+        taking.reset(parameter_s)
+
+    @line_magic
+    def reset_selective(self, parameter_s: str = "") -> None:  # type: ignore[override]  # decorated, it has the class in its type
+        """Overrides NamespaceMagics.reset_selective, which asks who_ls: removes the names that match a pattern."""
+        _, pattern = self.parse_options(parameter_s, "f")
+        taking: Any = _Taking(self.shell, self._waking, lambda name: bool(re.search(pattern, name)))
+        taking.reset_selective(parameter_s)
+
     def _waiting(self, parameter_s: str) -> list[tuple[str, str, tuple[str, ...]]]:
         wanted = parameter_s.split()
         listed = (each for each in self._waking.listed() if not each[0].startswith("_"))
         return [each for each in listed if not wanted or each[1] in wanted]
+
+
+for _magic in ("who", "whos", "who_ls", "reset", "reset_selective"):  # what `%who?` shows is for who uses it
+    getattr(DeferredNames, _magic).__doc__ = getattr(NamespaceMagics, _magic).__doc__
+
+
+class _Taking(NamespaceMagics):
+    """The stock magics that ask who_ls for names, to take those away that are `chosen`."""
+
+    def __init__(self, shell: Any, waking: Waking, chosen: Callable[[str], bool]) -> None:
+        super().__init__(shell)
+        self._waking = waking
+        self._chosen = chosen
+
+    def who_ls(self, parameter_s: str = "") -> list[str]:
+        """Overrides NamespaceMagics.who_ls, for who takes all it tells away: what waits goes at once."""
+        there = super().who_ls(parameter_s)
+        names = (name for name in (*there, *self._waking.names()) if not name.startswith("_"))
+        self._waking.taken_away([name for name in names if self._chosen(name)])
+        return there

@@ -90,6 +90,12 @@ class PerdureShell(ZMQInteractiveShell):
             self.workspace.waking.note(error)
         super().showtraceback(exc_tuple, *args, **kwargs)
 
+    def reset(self, new_session: bool = True, aggressive: bool = False) -> None:
+        """Overrides InteractiveShell.reset, which clears the namespace: of what waits too."""
+        super().reset(new_session, aggressive)
+        if self.workspace is not None:
+            self.workspace.waking.taken_away(self.workspace.waking.names())
+
     def _load_for(self, nodelist: list[ast.stmt], info: Any, result: Any) -> bool:
         """Load what the statements name and what waits; False where that failed, which then is the cell's error."""
         assert self.workspace is not None

@@ -174,6 +174,8 @@ def test_the_front_end_knows_the_names(booted: Booted, packages: Packages) -> No
     # Who goes through all there is, as unittest.main() and variable inspectors do, loads nothing.
     assert kernel.run("'area' in dir(__import__('__main__'))").value == "False"
     assert packages.imports == []
+    told = kernel.run("%reset?").content["payload"][0]["data"]["text/plain"]
+    assert "Resets the namespace by removing all names defined by the user" in told
     assert any(match.endswith("size") for match in complete("Circle.si"))
     assert packages.imports == ["slow", "other"]
 
@@ -267,6 +269,36 @@ def test_the_keep_rule_sees_it_as_any_other(booted: Booted, packages: Packages, 
     assert {"functions/d/d.py", "functions/_/_hidden.py", "classes/c/Circle.py"}.isdisjoint(layer.files())
     assert "functions/a/area.py" in layer.files()
     assert layer.status() == ""
+
+
+@pytest.mark.parametrize("before", ["pass", "%layer load"], ids=["waiting", "loaded"])
+@pytest.mark.parametrize(
+    ("cell", "gone", "left"),
+    [
+        ("%reset -f", ["area", "Circle", "_hidden", "plain"], []),
+        ("%reset -f -s", ["area", "Circle", "plain"], ["_hidden"]),
+        ("%reset_selective -f ^ar", ["area"], ["Circle", "_hidden", "plain"]),
+        ("%reset -f in", [], ["area", "Circle", "_hidden", "plain"]),
+    ],
+)
+def test_what_is_reset_waits_no_more(
+    booted: Booted, layer: Home, packages: Packages, before: str, cell: str, gone: list[str], left: list[str]
+) -> None:
+    files = {path: text for path, text in FILES.items() if "use" not in path}
+    kernel = booted(files)
+    kernel.run(before)
+    loaded = [*packages.imports]
+    assert kernel.run(cell).notices == []
+    for name in gone:
+        answer = kernel.run(name)
+        assert answer.error == f"NameError: name '{name}' is not defined"
+        assert "perdure" not in "\n".join(answer.content["traceback"])
+    assert packages.imports == loaded
+    assert kernel.run("def more():\n    return area(1)").notices == ["[layer: kept more]"]
+    for name in left:
+        assert kernel.run(name).status == "ok"
+    assert layer.files() == files | {"functions/m/more.py": "def more():\n    return area(1)\n"}
+    assert kernel.restart().run("area(2), Circle(1).grow(), plain(), more()").value == "(4, 6, 'plain', 2)"
 
 
 def test_keep_of_what_waits(booted: Booted, packages: Packages) -> None:

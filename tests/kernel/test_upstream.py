@@ -106,6 +106,15 @@ PINNED = {
         "9323233d2290",
         "Settings._find_my_config leaves bad values out of what it gives",
     ),
+    (NamespaceMagics, "reset"): (
+        "adec52c12b68",
+        "its hard way calls the shell's reset, its soft way asks who_ls for what goes",
+    ),
+    (NamespaceMagics, "reset_selective"): (
+        "66a8bce40644",
+        "it asks who_ls and searches each name, as DeferredNames does",
+    ),
+    (InteractiveShell, "reset"): ("2db85f0b6fa9", "PerdureShell.reset lets what waits go after it"),
     (IPKernelApp, "initialize"): ("d8d6c36f9072", "PerdureApp.initialize boots the layer when this is done"),
 }
 
