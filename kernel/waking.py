@@ -110,6 +110,12 @@ class Waking:
         else:
             error.add_note(f"perdure: {name} was deferred and is loaded now; run the cell again")
 
+    def shown(self, error: BaseException) -> None:
+        """`error` is about to be shown: what it tells of a failure is told in no notice of the cell too."""
+        if (cell := self._cell.get()) is not None and cell.report.told:
+            said = "\n".join([str(error), *getattr(error, "__notes__", ())])
+            cell.report.told = tuple(line for line in cell.report.told if line[len("[layer: ") : -1] not in said)
+
     def load_all(self) -> str:
         """`%layer load`: what came of it, as sentences."""
         loading = self._deferred.load_all()
@@ -141,7 +147,7 @@ class Waking:
                 self._tell(line)
         else:
             cell.report.news += news
-            cell.report.told = (*cell.report.told, *failures)
+            cell.report.told = tuple(dict.fromkeys((*cell.report.told, *failures)))
 
 
 def _news(loading: Loading) -> Iterable[str]:

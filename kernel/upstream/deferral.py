@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from types import ModuleType
@@ -11,8 +12,10 @@ from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMa
 from IPython.core.magic import line_magic, magics_class
 from IPython.core.magics.namespace import NamespaceMagics
 
+import perdure
 from perdure.kernel.waking import Waking
 
+_HOUSE = os.path.join(os.path.dirname(perdure.__file__), "")
 _ATTRIBUTE_OF = re.compile(r"(?<![\w.])([^\W\d]\w*)(?:\([^()]*\))?(?:\.\w*)+$")
 _IMPORTING = re.compile(r"\s*(?:from|import)\s")
 _PLAIN = re.compile(r"(?<![\w.])[^\W\d]\w*$")
@@ -41,12 +44,26 @@ def give_attributes(module: ModuleType, waking: Waking) -> None:
                 if name in vars(self):
                     return vars(self)[name]
             inherited = getattr(super(), "__getattr__", None)
-            if inherited is not None:
-                return inherited(name)
-            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+            return inherited(name) if inherited is not None else super().__getattribute__(name)  # which raises
 
     Main.__name__, Main.__qualname__, Main.__module__ = base.__name__, base.__qualname__, base.__module__
     module.__class__ = Main
+
+
+def without_own_frames(error: BaseException) -> None:
+    """Take out of the traceback of `error`, and of those before it, how the user's module looked for an attribute."""
+    seen: set[int] = set()
+    while error.__traceback__ is not None and id(error) not in seen:
+        seen.add(id(error))
+        last, is_inside = error.__traceback__, False
+        while (following := last.tb_next) is not None:
+            code = following.tb_frame.f_code
+            is_inside = is_inside or (code.co_filename, code.co_name) == (__file__, "__getattr__")
+            if is_inside and code.co_filename.startswith(_HOUSE):
+                last.tb_next = following.tb_next
+            else:
+                last = following
+        error = error.__cause__ or error.__context__ or error
 
 
 def load_for_completion(code: str, waking: Waking) -> None:

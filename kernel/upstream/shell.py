@@ -19,6 +19,7 @@ from perdure.kernel.workspace import Workspace
 from perdure.layer.source import Source, Statement, bound_targets, parse
 
 from .completion import add_completion
+from .deferral import without_own_frames
 from .magics import PerdureMagics
 
 _ONE_BY_ONE = ("all", "last", "last_expr", "none", "last_expr_or_assign")
@@ -84,10 +85,16 @@ class PerdureShell(ZMQInteractiveShell):
         return super().user_expressions(expressions)
 
     def showtraceback(self, exc_tuple: Any = None, *args: Any, **kwargs: Any) -> None:
-        """Overrides InteractiveShell.showtraceback: a NameError for what waits says that it is loaded now."""
+        """Overrides InteractiveShell.showtraceback: a NameError for what waits says that it is loaded now.
+
+        Where the user's module was asked for an attribute, a traceback ends there as in stock.
+        """
         error = exc_tuple[1] if exc_tuple is not None else sys.exc_info()[1]
-        if self.workspace is not None and isinstance(error, NameError) and self._is_of_user(error):
-            self.workspace.waking.note(error)
+        if self.workspace is not None and error is not None:
+            if isinstance(error, NameError) and self._is_of_user(error):
+                self.workspace.waking.note(error)
+            self.workspace.waking.shown(error)
+            without_own_frames(error)
         super().showtraceback(exc_tuple, *args, **kwargs)
 
     def reset(self, new_session: bool = True, aggressive: bool = False) -> None:

@@ -12,7 +12,7 @@ import pytest
 from tests.packages import Packages
 
 from .conftest import StartKernel
-from .driver import Home, Kernel, KernelDied
+from .driver import STOCK, Home, Kernel, KernelDied
 
 AREA = "from slow import twice\n\n\ndef area(x):\n    'Twice x.'\n    return twice(x)\n"
 CIRCLE = "from slow import Base\n\n\nclass Circle(Base):\n    def __init__(self, r):\n        self.r = r\n"
@@ -211,6 +211,17 @@ def test_a_name_that_was_not_seen(booted: Booted, packages: Packages) -> None:
     assert "perdure" not in "\n".join(other)
 
 
+def test_an_attribute_that_nothing_has(booted: Booted, new_kernel: StartKernel) -> None:
+    kernels = booted(), new_kernel(STOCK).start()
+    for cell in (
+        "import __main__\n__main__.nosuch",
+        "try:\n    __main__.nosuch\nexcept AttributeError as error:\n    raise KeyError from error",
+        "def __getattr__(name):\n    raise AttributeError('its own words')\n__main__.nosuch",
+    ):
+        ours, stock = ("\n".join(kernel.run(cell).content["traceback"]) for kernel in kernels)
+        assert ours == stock
+
+
 def test_user_expressions(booted: Booted) -> None:
     answer = booted().run("1", user_expressions={"x": "area(4)"})
     assert answer.content["user_expressions"]["x"]["data"]["text/plain"] == "8"
@@ -244,7 +255,15 @@ def test_a_load_that_fails_is_the_cells_error(booted: Booted, packages: Packages
     )
     assert answer.notices == [f"[layer: {told}]"]
     assert f"deferred and not to be loaded: {told}" in kernel.run("%cells").stdout
-    assert kernel.run("getattr(__import__('__main__'), 'ba' + 'd', None)").value is None
+    # What an error tells is told in no notice too; of one that was caught the notice is all there is.
+    answer = kernel.run("may(1)", kind="notebook")
+    assert (answer.error, answer.notices) == ("NameError: name 'bad' is not defined", [])
+    assert f"perdure: {told}" in "\n".join(answer.content["traceback"])
+    answer = kernel.run("getattr(__import__('__main__'), 'ba' + 'd')")
+    assert (answer.error, answer.notices) == (f"AttributeError: {told}", [])
+    assert "perdure" not in "\n".join(answer.content["traceback"]).replace(told, "")
+    answer = kernel.run("print([getattr(__import__('__main__'), 'ba' + 'd', None) for _ in range(2)])")
+    assert (answer.stdout, answer.notices) == ("[None, None]\n", [f"[layer: {told}]"])
     assert kernel.run("def bad():\n    return 3").notices == ["[layer: kept bad]"]
     assert kernel.run("may(1)").value == "3"
 
