@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from types import ModuleType
+from types import FunctionType, ModuleType
 
 from .binding import bound_names, changed_in_place
 from .deferral import Decided, Elsewhere, NeededImport, decide_deferral
@@ -20,11 +20,12 @@ from .given import owner_of
 from .imports import ImportRecord, entries_in
 from .install import Image
 from .loading import NOTHING, Failed, Loader, Loading, Waiting
-from .mentions import mentioned_by_cell, words
+from .mentions import DOCTEST, in_examples, mentioned_by_cell, words
 from .order import Loadable, Waits
 from .reach import Reach, numbers_in
 from .source import parse
 from .stages import reads_of_definition
+from .view import class_dict
 
 
 class Deferred:
@@ -150,9 +151,10 @@ class Deferred:
     def reached_by(self, nodes: Sequence[ast.stmt], text: str) -> int:
         """The set of what has to be loaded before a cell of these statements runs; `text` is its text."""
         known, said = self._reach.names, words(text)
-        if not known or (known.isdisjoint(said) and self._imported.keys().isdisjoint(said)):
+        examples = self._in_docstrings(text) if known and not DOCTEST.isdisjoint(said) else frozenset()
+        if not known or (not examples and known.isdisjoint(said) and self._imported.keys().isdisjoint(said)):
             return 0
-        names, there = mentioned_by_cell(nodes, text), self._image.namespace
+        names, there = mentioned_by_cell(nodes, text) | examples, self._image.namespace
         # What a file imports is there for all as soon as it is loaded.
         names |= {self._imported[name] for name in self._imported.keys() & names if name not in there}
         found = self._reach.of(names)
@@ -171,6 +173,16 @@ class Deferred:
                         more |= 1 << self.names[part]
             given = (name for number in numbers_in(more) for name in self._items[number].definition.gives)
             found |= more | self._reach.of(given)
+        return found
+
+    def _in_docstrings(self, text: str) -> frozenset[str]:
+        """The names in examples that a cell of this text may have doctest run: its own, and those of what is live."""
+        found = in_examples(text)
+        for value in tuple(self._image.namespace.values()):
+            for part in (value, *class_dict(value).values()):
+                doc = part.__doc__ if isinstance(part, FunctionType) else class_dict(part).get("__doc__")
+                if isinstance(doc, str):
+                    found |= in_examples(doc)
         return found
 
     def _is_value(self, number: int) -> bool:

@@ -4,7 +4,9 @@ from __future__ import annotations
 import __future__
 
 import ast
+import os
 import sys
+import tokenize
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -47,8 +49,10 @@ class PerdureShell(ZMQInteractiveShell):
         """
         cell = self.workspace.cell.get() if self.workspace is not None else None
         info = getattr(result, "info", None)
-        if self.workspace is not None and not self._load_for(nodelist, info, result):
-            return True
+        if self.workspace is not None:
+            text = info.transformed_cell if info is not None else "\n".join(map(ast.unparse, nodelist))
+            if not self._load_for(nodelist, text, result):
+                return True
         if cell is None or info is None or not nodelist or interactivity not in _ONE_BY_ONE:
             return await super().run_ast_nodes(nodelist, cell_name, interactivity, compiler, result)
         last, number = len(nodelist), 0
@@ -97,16 +101,28 @@ class PerdureShell(ZMQInteractiveShell):
             without_own_frames(error)
         super().showtraceback(exc_tuple, *args, **kwargs)
 
+    def safe_execfile(self, fname: Any, *where: Any, **options: Any) -> None:
+        """Overrides InteractiveShell.safe_execfile: a file that runs in the user's namespace may name what waits."""
+        if where and where[0] is self.user_ns and self.workspace is not None:
+            try:
+                with tokenize.open(os.path.expanduser(fname)) as file:
+                    text = file.read()
+                nodes: list[ast.stmt] = parse(text).body
+            except (OSError, SyntaxError, ValueError, RecursionError):  # it will be told when the file is run
+                nodes, text = [], ""
+            if not self._load_for(nodes, text, None):
+                return
+        super().safe_execfile(fname, *where, **options)
+
     def reset(self, new_session: bool = True, aggressive: bool = False) -> None:
         """Overrides InteractiveShell.reset, which clears the namespace: of what waits too."""
         super().reset(new_session, aggressive)
         if self.workspace is not None:
             self.workspace.waking.taken_away(self.workspace.waking.names())
 
-    def _load_for(self, nodelist: list[ast.stmt], info: Any, result: Any) -> bool:
+    def _load_for(self, nodelist: list[ast.stmt], text: str, result: Any) -> bool:
         """Load what the statements name and what waits; False where that failed, which then is the cell's error."""
         assert self.workspace is not None
-        text = info.transformed_cell if info is not None else "\n".join(map(ast.unparse, nodelist))
         failure: BaseException | None
         try:
             failure = self.workspace.waking.before_cell(nodelist, text)

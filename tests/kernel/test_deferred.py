@@ -26,6 +26,10 @@ FILES = {
 }
 
 
+DOCTESTED = "def shown():\n    '''\n    >>> area(1)\n    2\n    '''\n"
+SUBPROCESS = "import subprocess\nsubprocess.run('echo area', shell=True)"
+
+
 @pytest.fixture
 def packages(tmp_path: Path) -> Packages:
     return Packages(tmp_path / "packages", "slow", "other")
@@ -104,6 +108,16 @@ def test_what_a_file_imports_is_there_when_a_cell_names_it(booted: Booted, packa
         "def later():\n    return area(1)",
         "%%scratch\narea(1)",
         "_hidden(1)",
+        "import cProfile\ncProfile.run('area(1)')",
+        "import cProfile\ncProfile.Profile().run('print(area)')",
+        "from cProfile import Profile\nmine = Profile()\nmine.run('area(1)')",
+        "from profile import run\nrun('area(1)')",
+        "import cProfile\ncProfile.runctx('area(1)', globals(), {})",
+        "import trace\ntrace.Trace(count=False, trace=False).run('area(1)')",
+        DOCTESTED + "import doctest\nassert doctest.testmod().attempted",
+        DOCTESTED + "get_ipython().run_cell('import doctest\\nassert doctest.testmod().attempted')",
+        "%run -i s.py",
+        "%run -i -p s.py",
     ],
 )
 def test_what_names_it(shared_layer: tuple[Kernel, Packages], cell: str) -> None:
@@ -128,6 +142,7 @@ def shared_layer(tmp_path_factory: pytest.TempPathFactory) -> Any:
     for text in FILES.values():
         kernel.run(text)
     assert sorted(home.files()) == sorted(FILES)
+    (home.work / "s.py").write_text("try:\n    area(1)\nexcept NameError:\n    print('area')\n", encoding="utf-8")
     kernel.restart()
     packages.clear()
     yield kernel, packages
@@ -135,7 +150,20 @@ def shared_layer(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 @pytest.mark.parametrize(
-    "cell", ["print('area')", "# area", "%cells", "%layer", "%who", "%whos", "dir()", "%%bash\necho area"]
+    "cell",
+    [
+        SUBPROCESS,
+        "%run s.py",
+        DOCTESTED,
+        "print('area')",
+        "# area",
+        "%cells",
+        "%layer",
+        "%who",
+        "%whos",
+        "dir()",
+        "%%bash\necho area",
+    ],
 )
 def test_what_does_not_name_it(shared_layer: tuple[Kernel, Packages], cell: str) -> None:
     kernel, packages = shared_layer

@@ -115,6 +115,11 @@ PINNED = {
         "it asks who_ls and searches each name, as DeferredNames does",
     ),
     (InteractiveShell, "reset"): ("2db85f0b6fa9", "PerdureShell.reset lets what waits go after it"),
+    (InteractiveShell, "safe_execfile"): ("4101c2e3544b", "PerdureShell.safe_execfile loads what waits before it"),
+    (ExecutionMagics, "run"): (
+        "b1f467e27006",
+        "with -i it has safe_execfile run the file in the user's namespace, in all its ways",
+    ),
     (IPKernelApp, "initialize"): ("d8d6c36f9072", "PerdureApp.initialize boots the layer when this is done"),
 }
 
