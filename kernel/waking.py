@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 
 from perdure.layer.binding import bound_names
@@ -47,13 +48,18 @@ class Waking:
             if not loading.failed:
                 self._told(loading)
                 return None
-            named = mentioned_by_cell(nodes, text)
+            named = mentioned_by_cell([node for node in nodes if not self._deferred.only_deleted(node)], text)
             failed = loading.failure_of(named)
             self._told(loading, but=bound_names(nodes) | named)
         except Exception:  # a mistake of ours costs the cell nothing but what it would have loaded
             _log.exception("perdure could not look up what a cell needs")
             return None
         return NotLoaded(failed.waiting.definition.gives, failed.waiting.file, failed.reason) if failed else None
+
+    def deleting(self, *nodes: ast.stmt) -> AbstractContextManager[None]:
+        """What is around statements: one that deletes what waits finds it there, and it is not loaded for that."""
+        deletes = self._deferred and any(isinstance(node, ast.Delete) for node in nodes)
+        return self._deferred.there_to_delete(nodes) if deletes else nullcontext()
 
     def names(self) -> list[str]:
         """The top-level names that are loaded when they are named, sorted."""

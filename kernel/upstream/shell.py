@@ -47,14 +47,16 @@ class PerdureShell(ZMQInteractiveShell):
         The parent is called once per statement. It compiles and runs node by node itself, so nothing changes for the
         cell; only what "the last node" means has to be said for each.
         """
-        cell = self.workspace.cell.get() if self.workspace is not None else None
-        info = getattr(result, "info", None)
-        if self.workspace is not None:
-            text = info.transformed_cell if info is not None else "\n".join(map(ast.unparse, nodelist))
-            if not self._load_for(nodelist, text, result):
-                return True
-        if cell is None or info is None or not nodelist or interactivity not in _ONE_BY_ONE:
+        if self.workspace is None:
             return await super().run_ast_nodes(nodelist, cell_name, interactivity, compiler, result)
+        cell, waking = self.workspace.cell.get(), self.workspace.waking
+        info = getattr(result, "info", None)
+        text = info.transformed_cell if info is not None else "\n".join(map(ast.unparse, nodelist))
+        if not self._load_for(nodelist, text, result):
+            return True
+        if cell is None or info is None or not nodelist or interactivity not in _ONE_BY_ONE:
+            with waking.deleting(*nodelist):
+                return await super().run_ast_nodes(nodelist, cell_name, interactivity, compiler, result)
         last, number = len(nodelist), 0
         cell.runs(info.transformed_cell)
         cell.enter(last, scratch=magics.is_scratch(info.raw_cell))
@@ -63,7 +65,8 @@ class PerdureShell(ZMQInteractiveShell):
                 node = statement.node
                 cell.starting(node)
                 shown = interactivity if number == last or interactivity == "all" else "none"
-                failed = await super().run_ast_nodes([node], cell_name, shown, compiler, result)
+                with waking.deleting(node):
+                    failed = await super().run_ast_nodes([node], cell_name, shown, compiler, result)
                 if body := body_of(node):
                     self._offer_body(cell, body, result.error_in_exec if failed else None, compiler)
                 if failed:

@@ -348,6 +348,46 @@ def test_what_is_reset_waits_no_more(
     assert kernel.restart().run("area(2), Circle(1).grow(), plain(), more()").value == "(4, 6, 'plain', 2)"
 
 
+def test_what_is_deleted_is_not_loaded_for_that(booted: Booted, packages: Packages, layer: Home) -> None:
+    packages.make("broken", before="raise ImportError('libblas is missing')")
+    kernel = booted(
+        FILES
+        | {
+            "functions/b/bad.py": "import broken\n\n\ndef bad():\n    return broken\n",
+            "functions/m/more.py": "more = area\n",
+            "functions/d/d.py": AREA.replace("area", "d"),
+            "values/v/VALUE.py": "from slow import UNIT\n\nVALUE = UNIT\n",
+        }
+    )
+    assert kernel.run("del bad").notices == ["[layer: forgot bad]"]
+    assert kernel.run("bad").error == "NameError: name 'bad' is not defined"
+    assert kernel.run("del VALUE, d").notices == ["[layer: forgot VALUE, d]"]
+    assert packages.imports == []
+    answer = kernel.run("del nowhere, _hidden")
+    assert answer.error == "NameError: name 'nowhere' is not defined"
+    assert kernel.run("'_hidden' in globals()").value == "False"
+    assert kernel.run("1 / 0\ndel _hidden").status == "error"
+    assert packages.imports == []
+    assert kernel.run("_hidden(1)\ndel _hidden").notices == ["[layer: forgot _hidden]"]
+    assert packages.imports == ["slow"]
+    # What was made with it is made before it is gone.
+    told = kernel.run("del area").notices
+    assert told == ["[layer: forgot area; more needs it to load; use uses it, and will not load without it]"]
+    assert kernel.run("more(1)").value == "2"
+    assert {"bad", "VALUE", "d", "_hidden", "area"}.isdisjoint(Path(path).stem for path in layer.files())
+    assert layer.status() == ""
+
+
+def test_what_is_deleted_where_nothing_is_kept(booted: Booted, packages: Packages) -> None:
+    kernel = booted(FILES, PERDURE_MODE="readonly")
+    assert kernel.run("del area").status == "ok"
+    assert kernel.run("area").error == "NameError: name 'area' is not defined"
+    assert kernel.run("del area").error == "NameError: name 'area' is not defined"
+    assert kernel.run("if True:\n    del _hidden").status == "ok"
+    assert kernel.run("_hidden").error == "NameError: name '_hidden' is not defined"
+    assert packages.imports == ["slow"]  # in a block that may not run
+
+
 def test_keep_of_what_waits(booted: Booted, packages: Packages) -> None:
     kernel = booted()
     assert kernel.run("%keep area").notices == ["[layer: area is kept already]"]
