@@ -124,6 +124,7 @@ def _told(done: Undone, layer: Layer) -> list[str]:
     origins = layer.shipped.origins
     lines += [f"The next start brings {name} back, from {folder_told(origins[name])}." for name in done.returning]
     lines += [f"{each.path} does not load: {each.reason}." for each in done.failed]
+    lines += [f"{each.told}." for each in done.failed_first]
     for name in (*done.loaded, *done.gone):
         made = dependents(name, layer.table.by_name.values())
         others = [d.key for d in made if d.key not in done.loaded]

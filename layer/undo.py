@@ -15,6 +15,7 @@ from .definition import RelPath
 from .errors import StoreFault, UnreadableFile
 from .fileformat import read
 from .given import owner_of
+from .loading import Failed
 from .naming import name_told_by
 from .past import SHORT
 from .plan import LONGEST_SUBJECT, Context, trailers
@@ -33,6 +34,7 @@ class Undone:
     gone: tuple[str, ...] = ()  # names that are not there any more
     failed: tuple[Skipped, ...] = ()  # files that are as they were, and do not load
     returning: tuple[str, ...] = ()  # of `gone`, those that a cells folder gives again at the next start
+    failed_first: tuple[Failed, ...] = ()  # what was to be made with the definitions taken back, and cannot be loaded
     output: str = ""  # what loading printed
     not_on_record: StoreFault | None = None  # why the record of events does not have it
 
@@ -94,6 +96,7 @@ def undo(layer: Layer, store: Store, name: str, context: Context) -> Undone | No
         gone,
         report.skipped,
         tuple(given for given in gone if given in layer.shipped.given),
+        report.failed_first,
         report.output,
         fault,
     )

@@ -406,6 +406,39 @@ def test_loading_all(booted: Booted, packages: Packages) -> None:
     assert kernel.run("%layer load").stdout == "Nothing was deferred.\n"
 
 
+def test_show_tells_that_it_waits(booted: Booted, packages: Packages) -> None:
+    packages.make("broken", before="raise ImportError('libblas is missing')")
+    kernel = booted(FILES | {"functions/b/bad.py": "import broken\n\n\ndef bad():\n    return broken\n"})
+    waits = "\nwaits:   for {}; it is loaded when a cell names it\n"
+    assert waits.format("slow") in kernel.run("%layer show area").stdout
+    assert waits.format("other, slow") in kernel.run("%layer show Circle.grow").stdout
+    assert waits.format("broken") in kernel.run("%layer show bad").stdout
+    assert "waits:" not in kernel.run("%layer show plain").stdout
+    assert packages.imports == []
+    kernel.run("area, Circle")
+    assert "waits:" not in kernel.run("%layer show area").stdout
+    kernel.run("bad")
+    assert "failed:  it raised ImportError: libblas is missing at line 1\n" in kernel.run("%layer show bad").stdout
+
+
+@pytest.mark.parametrize("how", ["undo", "refresh"])
+def test_what_cannot_be_made_before_a_change_is_told(booted: Booted, packages: Packages, layer: Home, how: str) -> None:
+    packages.make("broken", before="raise ImportError('libblas is missing')")
+    more = "import broken\n\nmore = broken.wrap(area)\n"
+    kernel = booted({"functions/a/area.py": "def area(x):\n    return x\n", "functions/m/more.py": more})
+    kernel.run("def area(x):\n    return 2 * x")
+    if how == "refresh":
+        kernel.restart()
+        (layer.layer / "functions/a/area.py").write_text("def area(x):\n    return 3 * x\n")
+        layer.git("commit", "-qam", "by hand")
+    else:
+        kernel.restart()
+    told = kernel.run(f"%layer {how}").stdout
+    file = layer.layer / "functions/m/more.py"
+    assert f"more cannot be loaded; {file}: it raised ImportError: libblas is missing at line 1." in told
+    assert kernel.run("area(1)").value == ("3" if how == "refresh" else "1")
+
+
 def test_output_and_long_loading_are_notices(booted: Booted, packages: Packages) -> None:
     packages.make("long", before="import time\ntime.sleep(1.1)")
     kernel = booted({"functions/l/loud.py": "import long\n\nprint('hello')\n\n\ndef loud():\n    return long.UNIT\n"})
