@@ -125,6 +125,7 @@ def _told(done: Undone, layer: Layer) -> list[str]:
     lines += [f"{name} is that of {folder_told(origins[name])} again." for name in done.shipped_again]
     lines += [f"{failed.told}." for failed in done.not_shipped]
     lines += [f"{each.path} does not load: {each.reason}." for each in done.failed]
+    lines += [f"{each.told}." for each in done.failed_first]
     for name in (*done.loaded, *done.shipped_again, *done.gone):
         made = dependents(name, layer.table.by_name.values())
         others = [d.key for d in made if d.key not in done.loaded]

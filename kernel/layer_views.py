@@ -92,12 +92,21 @@ def show(workspace: Workspace, name: str) -> Shown:
         told = [("made", "in the personal layer" if is_personal else "in a cells folder")]
     else:
         return _unknown(workspace, name)
-    told = [("file", str(where)), *told]
+    told = [("file", str(where)), *told, *_waits(workspace, name)]
     told += [("imports", line) for line in definition.imports]
     told += [("needs", f"{', '.join(definition.needs)} (when called)")] if definition.needs else []
     told += [("gives", ", ".join(definition.gives))] if definition.gives != (name,) else []
     # No table: a path is copied, and must not be broken.
     return page("\n".join(f"{what + ':':<9}{said}" for what, said in told), "", definition.text)
+
+
+def _waits(workspace: Workspace, name: str) -> Iterator[tuple[str, str]]:
+    """Whether a definition is loaded when it is named only, as lines of `show`."""
+    deferred = workspace.cells_folders.shipped.deferred
+    if (packages := deferred.packages_of(name)) is not None:
+        yield "waits", f"for {', '.join(packages)}; it is loaded when a cell names it"
+        reasons = (failed.reason for failed in deferred.failures() if name in failed.waiting.definition.gives)
+        yield from (("failed", reason) for reason in reasons)
 
 
 def diff(workspace: Workspace, rest: str) -> Shown:

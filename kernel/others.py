@@ -66,6 +66,8 @@ def _lines(done: Refreshed, names: Sequence[str]) -> Iterator[str]:
         yield f"Left {name} as it is: it is yours and not kept; %layer refresh {name} takes the layer's instead."
     for skipped in done.skipped:
         yield f"Skipped {skipped.path}: {skipped.reason}. What was here under its name is here still."
+    for failed in done.failed_first:
+        yield f"{failed.told}."
     for key, made in done.made_earlier:
         yield f"{key} was made with the earlier {', '.join(made)}; run it again, or restart the kernel, for a new one."
     for key, gone in done.calling:

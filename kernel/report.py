@@ -33,8 +33,9 @@ class Report:
         if notices is Notices.NONE or not (self.outcomes or self.told or self.news or self.faults or self.failed_form):
             return []
         everything = notices is Notices.ALL
-        lines = [*_successes(self.outcomes if everything else self.asked), *self.told]
-        lines += [_already(outcome.definition) for outcome in self.asked if isinstance(outcome, Unchanged)]
+        lines = [*_successes(self.outcomes if everything else self.asked, repeat=not everything), *self.told]
+        if everything:
+            lines += [_already(outcome.definition) for outcome in self.asked if isinstance(outcome, Unchanged)]
         lines += _problems(self.outcomes, repeat=not everything)
         lines += [f"[layer: {fault}]" for fault in dict.fromkeys(self.faults)]
         if everything:
@@ -79,9 +80,11 @@ def some(told: list[str], rest: str) -> list[str]:
     return told if len(told) <= _MOST else [*told[:_MOST], f"{len(told) - _MOST} {rest}"]
 
 
-def _successes(outcomes: Sequence[Outcome]) -> Iterable[str]:
-    whole = [outcome for outcome in outcomes if isinstance(outcome, Kept) and not outcome.needs]
-    if names := list(_kept_names(whole)):
+def _successes(outcomes: Sequence[Outcome], *, repeat: bool) -> Iterable[str]:
+    """`repeat`: as in `_problems`."""
+    kinds = Kept | Unchanged if repeat else Kept
+    whole = [outcome for outcome in outcomes if isinstance(outcome, kinds) and not outcome.needs]
+    if names := list(_kept_names(whole, with_pulled=not repeat)):
         yield f"[layer: kept {', '.join(names)}]"
     forgotten = (o.name for o in outcomes if isinstance(o, Forgotten) and not o.reason)
     if gone := list(dict.fromkeys(forgotten)):
@@ -91,7 +94,8 @@ def _successes(outcomes: Sequence[Outcome]) -> Iterable[str]:
 def _problems(outcomes: Sequence[Outcome], *, repeat: bool) -> Iterable[str]:
     """What a user should know even in a notebook.
 
-    `repeat`: also of definitions that did not change, since a notebook run again shows what it showed before.
+    `repeat`: also of definitions that did not change, since a notebook run again shows what it showed before; and so
+    nothing of what is pulled in, which is there already then.
     """
     seen: set[str] = set()
     for outcome in outcomes:
@@ -103,10 +107,9 @@ def _problems(outcomes: Sequence[Outcome], *, repeat: bool) -> Iterable[str]:
 
 def _problem(outcome: Outcome, repeat: bool) -> str | None:
     match outcome:
-        case Kept(_, _, needs) if needs:
-            return f"[layer: kept {', '.join(_kept_names([outcome]))}; needs {', '.join(needs)} (not kept)]"
-        case Unchanged(definition, needs) if needs and repeat:
-            return f"[layer: kept {', '.join(definition.gives)}; needs {', '.join(needs)} (not kept)]"
+        case Kept(needs=needs) | Unchanged(needs=needs) if needs and (repeat or isinstance(outcome, Kept)):
+            names = _kept_names([outcome], with_pulled=not repeat)
+            return f"[layer: kept {', '.join(names)}; needs {', '.join(needs)} (not kept)]"
         case NotKept(name, reason, forceable, is_secret):
             one = name.partition(",")[0]
             if is_secret:
@@ -142,6 +145,9 @@ def _already(definition: Definition) -> str:
     return f"[layer: {', '.join(definition.gives)} is kept already{shown}]"
 
 
-def _kept_names(kept: Iterable[Kept]) -> Iterable[str]:
-    made = (definition for outcome in kept for definition in (*outcome.pulled, outcome.definition))
-    return dict.fromkeys(name for definition in made for name in definition.gives)
+def _kept_names(kept: Iterable[Kept | Unchanged], *, with_pulled: bool = True) -> Iterable[str]:
+    found: dict[str, None] = {}
+    for outcome in kept:
+        pulled = outcome.pulled if isinstance(outcome, Kept) and with_pulled else ()
+        found |= dict.fromkeys(name for definition in (*pulled, outcome.definition) for name in definition.gives)
+    return found

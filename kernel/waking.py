@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 
 from perdure.layer.binding import bound_names
@@ -62,13 +63,18 @@ class Waking:
             if not loading.failed:
                 self._told(loading)
                 return None
-            named = mentioned_by_cell(nodes, text)
+            named = mentioned_by_cell([node for node in nodes if not self._deferred.only_deleted(node)], text)
             failed = loading.failure_of(named)
             self._told(loading, but=bound_names(nodes) | named)
         except Exception:  # a mistake of ours costs the cell nothing but what it would have loaded
             _log.exception("perdure could not look up what a cell needs")
             return None
         return NotLoaded(failed.waiting.definition.gives, failed.waiting.file, failed.reason) if failed else None
+
+    def deleting(self, *nodes: ast.stmt) -> AbstractContextManager[None]:
+        """What is around statements: one that deletes what waits finds it there, and it is not loaded for that."""
+        deletes = any(isinstance(node, ast.Delete) for node in nodes) and self._deferred
+        return self._deferred.there_to_delete(nodes) if deletes else nullcontext()
 
     def names(self) -> list[str]:
         """The top-level names that are loaded when they are named, sorted."""
@@ -82,6 +88,11 @@ class Waking:
         """Each of `names`, the type that it will have if that is known, and the packages that it waits for."""
         given = {name: item for item in self._deferred.waiting() for name in item.definition.gives}
         return [(n, _TYPES.get(given[n].definition.kind, ""), given[n].packages) for n in self.names() if n in given]
+
+    def taken_away(self, names: Iterable[str]) -> None:
+        """The user has had `names` taken out of the namespace, as `%reset` does: they wait no more in this kernel."""
+        with self._deferred.lock:
+            self._deferred.taken_away(names)
 
     def load(self, *names: str) -> Loading:
         """Load `names` and what they reach."""
@@ -120,6 +131,12 @@ class Waking:
         else:
             error.add_note(f"perdure: {name} was deferred and is loaded now; run the cell again")
 
+    def shown(self, error: BaseException) -> None:
+        """`error` is about to be shown: what it tells of a failure is told in no notice of the cell too."""
+        if (cell := self._cell.get()) is not None and cell.report.told:
+            said = "\n".join([str(error), *getattr(error, "__notes__", ())])
+            cell.report.told = tuple(line for line in cell.report.told if line[len("[layer: ") : -1] not in said)
+
     def load_all(self) -> str:
         """`%layer load`: what came of it, as sentences."""
         loading = self._deferred.load_all()
@@ -151,7 +168,7 @@ class Waking:
                 self._tell(line)
         else:
             cell.report.news += news
-            cell.report.told = (*cell.report.told, *failures)
+            cell.report.told = tuple(dict.fromkeys((*cell.report.told, *failures)))
 
 
 def _news(loading: Loading) -> Iterable[str]:

@@ -307,7 +307,8 @@ class Workspace:
         return personal_place(homes, remembered_name(homes, RealDisk(), lambda: layer_name(_git_name(), user)))
 
     def _tell(self, line: str) -> None:
-        self._news.append(line)  # of the list that is there then: each cell takes it away
+        if line not in self._news:  # of the list that is there then: each cell takes it away
+            self._news.append(line)
 
     def _open(self) -> None:
         cwd = Path.cwd()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .definition import Definition, RelPath
-from .loading import Waiting
+from .loading import Failed, Waiting
 from .reasons import RAISED, without_what_was_said
 
 
@@ -47,6 +47,7 @@ class BootReport:
     skipped: tuple[Skipped, ...] = ()
     output: str = ""  # what loading printed
     deferred: tuple[Waiting, ...] = ()  # what is loaded when a cell names it
+    failed_first: tuple[Failed, ...] = ()  # what waited, had to be loaded before these files, and could not be
 
     @property
     def live(self) -> tuple[tuple[Definition, RelPath], ...]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ast
 import threading
-from collections.abc import Iterable, Mapping, Sequence
-from types import ModuleType
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import FunctionType, ModuleType
 
 from .binding import bound_names, changed_in_place
 from .deferral import Decided, Elsewhere, NeededImport, decide_deferral
@@ -21,11 +22,12 @@ from .import_lines import entries_in
 from .imports import ImportRecord
 from .install import Image
 from .loading import NOTHING, Failed, Loader, Loading, Waiting
-from .mentions import mentioned_by_cell, words
+from .mentions import DOCTEST, in_examples, mentioned_by_cell, words
 from .order import Loadable, Waits
 from .reach import Reach, numbers_in
-from .source import parse
+from .source import deleted_names, parse
 from .stages import reads_of_definition
+from .view import class_dict
 
 
 class Deferred:
@@ -151,18 +153,24 @@ class Deferred:
     def reached_by(self, nodes: Sequence[ast.stmt], text: str) -> int:
         """The set of what has to be loaded before a cell of these statements runs; `text` is its text."""
         known, said = self._reach.names, words(text)
-        if not known or (known.isdisjoint(said) and self._imported.keys().isdisjoint(said)):
+        examples = self._in_docstrings(text) if known and not DOCTEST.isdisjoint(said) else frozenset()
+        if not known or (not examples and known.isdisjoint(said) and self._imported.keys().isdisjoint(said)):
             return 0
-        names, there = mentioned_by_cell(nodes, text), self._image.namespace
+        there = self._image.namespace
+        deleting = [node for node in nodes if self.only_deleted(node)]
+        if deleting:  # what is deleted need not be loaded for that, and may be what cannot be
+            nodes = [node for node in nodes if node not in deleting]
+        names = mentioned_by_cell(nodes, text) | examples
         # What a file imports is there for all as soon as it is loaded.
         names |= {self._imported[name] for name in self._imported.keys() & names if name not in there}
         found = self._reach.of(names)
         touched = bound_names(nodes).union(*map(changed_in_place, nodes)) & known
-        if touched:
+        deleted = bound_names(deleting) & known
+        if touched or deleted:
             # What was made with the value of now has to be made before that changes; a value is told from a function
             # only when it is there; a class gets its methods before another class takes its name; and what registers
             # itself is registered.
-            more = self._reach.needing(touched)
+            more = self._reach.needing(touched | deleted)
             for name in touched:
                 number = self.names.get(name)
                 if number is not None and (name in self._registered or self._is_value(number)):
@@ -172,6 +180,40 @@ class Deferred:
                         more |= 1 << self.names[part]
             given = (name for number in numbers_in(more) for name in self._items[number].definition.gives)
             found |= more | self._reach.of(given)
+        return found
+
+    def only_deleted(self, node: ast.stmt) -> frozenset[str]:
+        """The names that wait and that `node`, a `del` of names, deletes; none where some come by imports."""
+        if not isinstance(node, ast.Delete) or not all(isinstance(target, ast.Name) for target in node.targets):
+            return frozenset()
+        names, there = frozenset(deleted_names(node)), self._image.namespace
+        if any(name in self._imported and name not in there for name in names):
+            return frozenset()
+        return frozenset(name for name in names & self.names.keys() if name not in there)
+
+    @contextmanager
+    def there_to_delete(self, nodes: Iterable[ast.stmt]) -> Iterator[None]:
+        """While `nodes` run something is there under the names that wait and that they delete."""
+        namespace, placeholder = self._image.namespace, object()
+        names = {name for node in nodes for name in self.only_deleted(node)}
+        namespace.update(dict.fromkeys(names, placeholder))
+        try:
+            yield
+        finally:
+            for name in names:
+                if namespace.get(name) is placeholder:  # an earlier one of them was nowhere
+                    del namespace[name]
+                else:
+                    self.taken_away([name])
+
+    def _in_docstrings(self, text: str) -> frozenset[str]:
+        """The names in examples that a cell of this text may have doctest run: its own, and those of what is live."""
+        found = in_examples(text)
+        for value in tuple(self._image.namespace.values()):
+            for part in (value, *class_dict(value).values()):
+                doc = part.__doc__ if isinstance(part, FunctionType) else class_dict(part).get("__doc__")
+                if isinstance(doc, str):
+                    found |= in_examples(doc)
         return found
 
     def _is_value(self, number: int) -> bool:
@@ -199,6 +241,14 @@ class Deferred:
             self._overtake(number)
         if self._reach.names:
             self._reach.redefined(name)
+
+    def taken_away(self, names: Iterable[str]) -> None:
+        """The namespace was cleared of `names`: what waits under them is gone as if it had been there."""
+        wanted = {*names}
+        for name in [*self.names]:
+            if name in wanted or owner_of(name) in wanted:
+                self.gone(name)
+                self._image.lose(name)
 
     def set_otherwise(self, names: Iterable[str]) -> None:
         """A statement bound `names`: what waits under those that are another object now has been overtaken."""

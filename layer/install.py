@@ -138,6 +138,10 @@ class Image:
         if name in self._live:
             self._same[name] = _telling(live)
 
+    def lose(self, name: str) -> None:
+        """What the definition's `name` is now, and is later, is none of it."""
+        self._same.pop(name, None)
+
     def is_other(self, name: str) -> bool:
         """Whether `name` is another object than when it was marked last; one never marked is."""
         same = self._same.get(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterable
 
 from .definition import Kind
@@ -42,7 +43,7 @@ def forgotten(view: View, names: Iterable[str], why: str) -> tuple[Forgotten | R
             )
             left = (([o.key for o in others if o.key not in gone], verb, end) for others, verb, end in without)
             lost = [f"{', '.join(keys)} {verb if keys[1:] else f'{verb}s'} it{end}" for keys, verb, end in left if keys]
-            if name in view.shipped:
+            if name in view.shipped or hasattr(builtins, name):
                 lost = []  # they will have that one
             outcomes.append(Forgotten(name, "; ".join(part for part in (why, *lost) if part)))
     back = (name for name in dict.fromkeys((*names, *gone)) if name in view.shipped and (name in gone or not why))

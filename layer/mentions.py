@@ -1,7 +1,7 @@
 """Which global names code mentions, whether it reads them or speaks of them in a string: what may reach a definition.
 
 Exact where syntax tells it, as `scope` is. Beyond it count the identifiers in strings that are given to eval, exec,
-compile, getattr, `globals()[…]` and magics; words in other strings say nothing. Pure.
+compile, getattr, profilers, debuggers, `globals()[…]` and magics; words in other strings say nothing. Pure.
 """
 
 from __future__ import annotations
@@ -17,15 +17,20 @@ from .tree import walk
 
 _EVALUATING = frozenset(
     {"eval", "exec", "compile", "getattr", "hasattr", "setattr", "delattr", "attrgetter", "ev", "ex"}
-    | {"timeit", "repeat", "Timer", "runctx"}
+    | {"timeit", "repeat", "Timer", "runctx", "runeval"}
 )
+_RUN = "run"  # of profilers and debuggers, and of much else
+_RUNNING = frozenset({"cProfile", "profile", "pdb", "bdb", "trace", "Profile", "Pdb", "Bdb", "Trace"})
+DOCTEST = frozenset({"doctest", "testmod", "run_docstring_examples"})
+"""Words of a cell that may have the examples of docstrings run."""
 _NAMESPACES = frozenset({"globals", "locals", "vars"})
 _LINE, _CELL = "run_line_magic", "run_cell_magic"
 _SYSTEM = frozenset({"system", "getoutput", "getsystem"})
 _TOLD = re.compile(
-    rf"\b(?:{'|'.join(sorted(_EVALUATING | _NAMESPACES | _SYSTEM | {_LINE, _CELL, 'global', 'del'}))})\b"
+    rf"\b(?:{'|'.join(sorted(_EVALUATING | _NAMESPACES | _SYSTEM | {_LINE, _CELL, _RUN, 'global', 'del'}))})\b"
 )
 _WORD = re.compile(r"[^\W\d]\w*")
+_EXAMPLE = re.compile(r"^[ \t]*(?:>>>|\.\.\.) (.*)$", re.MULTILINE)
 _ESCAPE = re.compile(r"\\[abfnrtv]")
 _EXPANDED = re.compile(r"\{[^{}]*\}|\$\w+")
 # These take names of the layer's as names; nothing of theirs has to be loaded.
@@ -61,6 +66,11 @@ def words(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
+def in_examples(text: str) -> frozenset[str]:
+    """The identifiers in the doctest examples of `text`."""
+    return words("\n".join(_EXAMPLE.findall(text))) if ">>>" in text else frozenset()
+
+
 def spoken(nodes: Iterable[ast.AST], text: str) -> frozenset[str]:
     """The names that `nodes`, whose text is `text`, speak of and do not read: in strings, by `global`, by `del`."""
     if not _TOLD.search(text):
@@ -78,6 +88,8 @@ def _spoken(node: ast.AST) -> Iterable[str]:
             if name in _EVALUATING:
                 given = [*args, *(keyword.value for keyword in keywords)]
                 return [found for part in _strings(given) for found in words(part)]
+            if name == _RUN:
+                return _run(node.func, args)
             if name == _LINE:
                 return _of_line(_constants(args))
             if name == _CELL:
@@ -89,6 +101,29 @@ def _spoken(node: ast.AST) -> Iterable[str]:
         case ast.Subscript(value=value, slice=index) if _is_call_of_namespace(value):
             return [found for part in _strings([index]) for found in words(part)]
     return ()
+
+
+def _run(function: ast.expr, arguments: Sequence[ast.expr]) -> Iterable[str]:
+    """Of a profiler's or a debugger's `run` all words; of any other the names in a string that is code with a call."""
+    strings = _strings(arguments[:1])
+    callers = {n.id if isinstance(n, ast.Name) else getattr(n, "attr", "") for n in walk([function])}
+    if not _RUNNING.isdisjoint(callers):
+        return [found for part in strings for found in words(part)]
+    return [found for part in strings for found in _called(part)]
+
+
+def _called(code: str) -> Iterable[str]:
+    nodes = _parsed(code) if "(" in code else None
+    is_code = nodes is not None and any(isinstance(node, ast.Call) for node in walk(nodes))
+    return mentioned_by_cell(nodes, code) if nodes is not None and is_code else ()
+
+
+def _parsed(code: str) -> list[ast.stmt] | None:
+    try:
+        with unwarned():
+            return ast.parse(code).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 def _is_namespace(function: ast.expr) -> bool:
@@ -123,12 +158,8 @@ def _of_cell(parts: Sequence[str]) -> Iterable[str]:
     line = [found for part in parts[1:-1] for found in words(part)]
     if name in _FOREIGN_BODIES:
         return line
-    try:
-        with unwarned():
-            nodes = ast.parse(body).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return [*line, *words(body)]  # with magics of its own
-    return [*line, *mentioned_by_cell(nodes, body)]
+    nodes = _parsed(body)
+    return [*line, *(words(body) if nodes is None else mentioned_by_cell(nodes, body))]  # None: magics of its own
 
 
 def _expanded(command: str) -> Iterable[str]:

@@ -14,6 +14,7 @@ from .boot_report import BootReport, Skipped
 from .definition import Definition, RelPath
 from .dependents import callers, dependents
 from .given import owner_of
+from .loading import Failed
 from .others import difference, names_in
 from .plan import Table
 from .shipped import Shipped
@@ -31,6 +32,7 @@ class Refreshed:
     made_earlier: tuple[tuple[str, tuple[str, ...]], ...] = ()  # definition → the names it was made with, as they were
     calling: tuple[tuple[str, tuple[str, ...]], ...] = ()  # definition → the names it uses that are gone
     shipped_again: tuple[str, ...] = ()  # of `gone` those that the next start brings back from below the layer
+    failed_first: tuple[Failed, ...] = ()  # what was to be made with the earlier definitions, and cannot be loaded
     output: str = ""  # what loading printed
 
     def __bool__(self) -> bool:
@@ -95,6 +97,7 @@ class Refresh:
             made_earlier=tuple(self._telling(dependents, (*changed, *gone), {*fresh})),
             calling=tuple(self._telling(callers, gone, {*fresh})),
             shipped_again=tuple(name for name in gone if name in self._shipped.given),
+            failed_first=self.report.failed_first,
             output=self.report.output,
         )
 

@@ -172,7 +172,7 @@ class Shipped:
         report = Boot(files, root, self.image, self.variables.imports, self._modules, self).run()
         for item in report.loaded:
             self.deferred.replaced(item.definition)
-        return replace(report, output=first.output + report.output)
+        return replace(report, output=first.output + report.output, failed_first=first.failed)
 
     def is_live(self, name: str) -> bool:
         """Whether what is live under `name` is what a cells folder gives."""

@@ -22,6 +22,7 @@ from .boot_journal import Mark, mark_of
 from .boot_report import BootReport
 from .deferred import Deferred
 from .definition import RelPath
+from .errors import LayerError
 from .imports import ImportRecord
 from .install import Image
 from .printed import printed

@@ -35,6 +35,7 @@ class Undone:
     failed: tuple[Skipped, ...] = ()  # files that are as they were, and do not load
     shipped_again: tuple[str, ...] = ()  # names that are live as a cells folder gives them
     not_shipped: tuple[Failed, ...] = ()  # what a cells folder gives of `gone`, and does not load
+    failed_first: tuple[Failed, ...] = ()  # what was to be made with the definitions taken back, and cannot be loaded
     output: str = ""  # what loading printed
     not_on_record: StoreFault | None = None  # why the record of events does not have it
 
@@ -99,6 +100,7 @@ def undo(layer: Layer, store: Store, name: str, context: Context) -> Undone | No
         report.skipped,
         tuple(shipped),
         below.failed,
+        report.failed_first,
         below.output + report.output,
         fault,
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -10,8 +12,10 @@ from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMa
 from IPython.core.magic import line_magic, magics_class
 from IPython.core.magics.namespace import NamespaceMagics
 
+import perdure
 from perdure.kernel.waking import Waking
 
+_HOUSE = os.path.join(os.path.dirname(perdure.__file__), "")
 _ATTRIBUTE_OF = re.compile(r"(?<![\w.])([^\W\d]\w*)(?:\([^()]*\))?(?:\.\w*)+$")
 _IMPORTING = re.compile(r"\s*(?:from|import)\s")
 _PLAIN = re.compile(r"(?<![\w.])[^\W\d]\w*$")
@@ -40,12 +44,26 @@ def give_attributes(module: ModuleType, waking: Waking) -> None:
                 if name in vars(self):
                     return vars(self)[name]
             inherited = getattr(super(), "__getattr__", None)
-            if inherited is not None:
-                return inherited(name)
-            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+            return inherited(name) if inherited is not None else super().__getattribute__(name)  # which raises
 
     Main.__name__, Main.__qualname__, Main.__module__ = base.__name__, base.__qualname__, base.__module__
     module.__class__ = Main
+
+
+def without_own_frames(error: BaseException) -> None:
+    """Take out of the traceback of `error`, and of those before it, how the user's module looked for an attribute."""
+    seen: set[int] = set()
+    while error.__traceback__ is not None and id(error) not in seen:
+        seen.add(id(error))
+        last, is_inside = error.__traceback__, False
+        while (following := last.tb_next) is not None:
+            code = following.tb_frame.f_code
+            is_inside = is_inside or (code.co_filename, code.co_name) == (__file__, "__getattr__")
+            if is_inside and code.co_filename.startswith(_HOUSE):
+                last.tb_next = following.tb_next
+            else:
+                last = following
+        error = error.__cause__ or error.__context__ or error
 
 
 def load_for_completion(code: str, waking: Waking) -> None:
@@ -74,7 +92,7 @@ def matcher(waking: Waking) -> Any:
 
 @magics_class
 class DeferredNames(NamespaceMagics):
-    """%who, %who_ls and %whos, with what waits among the names."""
+    """%who, %who_ls, %whos and what takes names away, with what waits among the names."""
 
     def __init__(self, shell: Any, waking: Waking) -> None:
         super().__init__(shell)
@@ -101,7 +119,40 @@ class DeferredNames(NamespaceMagics):
         for name, kind, packages in waiting:
             print(f"{name:{width}}   {kind or 'value':8}   deferred; it is loaded when named ({', '.join(packages)})")
 
+    @line_magic
+    def reset(self, parameter_s: str = "") -> None:  # type: ignore[override]  # decorated, it has the class in its type
+        """Overrides NamespaceMagics.reset, whose soft way asks who_ls: resets the namespace by removing all names."""
+        taking: Any = _Taking(self.shell, self._waking, lambda _: True)
+        taking.reset(parameter_s)
+
+    @line_magic
+    def reset_selective(self, parameter_s: str = "") -> None:  # type: ignore[override]  # decorated, it has the class in its type
+        """Overrides NamespaceMagics.reset_selective, which asks who_ls: removes the names that match a pattern."""
+        _, pattern = self.parse_options(parameter_s, "f")
+        taking: Any = _Taking(self.shell, self._waking, lambda name: bool(re.search(pattern, name)))
+        taking.reset_selective(parameter_s)
+
     def _waiting(self, parameter_s: str) -> list[tuple[str, str, tuple[str, ...]]]:
         wanted = parameter_s.split()
         listed = (each for each in self._waking.listed() if not each[0].startswith("_"))
         return [each for each in listed if not wanted or each[1] in wanted]
+
+
+for _magic in ("who", "whos", "who_ls", "reset", "reset_selective"):  # what `%who?` shows is for who uses it
+    getattr(DeferredNames, _magic).__doc__ = getattr(NamespaceMagics, _magic).__doc__
+
+
+class _Taking(NamespaceMagics):
+    """The stock magics that ask who_ls for names, to take those away that are `chosen`."""
+
+    def __init__(self, shell: Any, waking: Waking, chosen: Callable[[str], bool]) -> None:
+        super().__init__(shell)
+        self._waking = waking
+        self._chosen = chosen
+
+    def who_ls(self, parameter_s: str = "") -> list[str]:
+        """Overrides NamespaceMagics.who_ls, for who takes all it tells away: what waits goes at once."""
+        there = super().who_ls(parameter_s)
+        names = (name for name in (*there, *self._waking.names()) if not name.startswith("_"))
+        self._waking.taken_away([name for name in names if self._chosen(name)])
+        return there

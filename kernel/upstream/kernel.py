@@ -10,7 +10,7 @@ from typing import Any
 from ipykernel.ipkernel import IPythonKernel
 from IPython.display import display
 from IPython.utils.tokenutil import token_at_cursor
-from traitlets import Bool, Enum, Float, List, Type, Unicode, observe
+from traitlets import Bool, Enum, Float, Type, Unicode, observe
 
 from perdure import __version__
 from perdure.kernel import current
@@ -24,20 +24,14 @@ from perdure.layer.place import Mode
 from .deferral import attach, load_for_completion
 from .rest import Rest
 from .shell import PerdureShell
+from .traits import AnyForm, Settings
 
 _MUTED = "opacity: 0.6; margin: 0; padding-left: var(--jp-code-padding, 0)"  # in line with other outputs in JupyterLab
 _NOTICES = [member.value for member in Notices]
+_DAY = 86_400.0  # seconds
 
 
-class _Folders(List):  # type: ignore[type-arg]  # its values are looked at where they are used
-    """A list of texts by the command line, by a config file whatever it says: that costs a notice, not the start."""
-
-    def validate(self, _obj: Any, value: Any) -> Any:
-        """Overrides List.validate, to take any value."""
-        return value
-
-
-class PerdureKernel(IPythonKernel):
+class PerdureKernel(Settings, IPythonKernel):
     """A Python kernel whose definitions last."""
 
     implementation = "perdure"
@@ -45,16 +39,18 @@ class PerdureKernel(IPythonKernel):
     shell_class = Type(PerdureShell)
 
     layer = Unicode("", help="The folder of the layer; PERDURE_LAYER wins over it.").tag(config=True)
-    mode = Unicode("", help="off, readonly or on; PERDURE_MODE wins over it.").tag(config=True)
-    cells: Any = _Folders(
+    mode = Unicode("", help="off, readonly or on; PERDURE_MODE wins over it.").tag(
+        config=True, otherwise=Mode.READONLY.value
+    )
+    cells: Any = AnyForm(
         Unicode(),
         help="Folders of definitions loaded before the layer, as `path` or `path@commit`; PERDURE_CELLS wins.",
     ).tag(config=True)
     boot_file_seconds: Any = Float(
-        Bounds().file_seconds, min=0.001, help="How long a definition may take to load before it is skipped."
+        Bounds().file_seconds, min=0.001, max=_DAY, help="How long a definition may take to load before it is skipped."
     ).tag(config=True)
     boot_seconds: Any = Float(
-        Bounds().boot_seconds, min=0.001, help="How long all of them may take; what is left then is skipped."
+        Bounds().boot_seconds, min=0.001, max=_DAY, help="How long all of them may take; what is left then is skipped."
     ).tag(config=True)
     defer = Bool(True, help="Load definitions that import packages when a cell names them, not at each start.").tag(
         config=True
@@ -95,6 +91,8 @@ class PerdureKernel(IPythonKernel):
             defer=self.defer,
             proves=self.proof == "process",
         )
+        for said in self.bad_values.values():
+            self.workspace.problem(said)
         shell.workspace = self.workspace
         current.set_workspace(self.workspace)
         if self.defer:

@@ -4,7 +4,9 @@ from __future__ import annotations
 import __future__
 
 import ast
+import os
 import sys
+import tokenize
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -19,6 +21,7 @@ from perdure.kernel.workspace import Workspace
 from perdure.layer.source import Source, Statement, bound_targets, parse
 
 from .completion import add_completion
+from .deferral import without_own_frames
 from .magics import PerdureMagics
 
 _ONE_BY_ONE = ("all", "last", "last_expr", "none", "last_expr_or_assign")
@@ -44,14 +47,17 @@ class PerdureShell(ZMQInteractiveShell):
         The parent is called once per statement. It compiles and runs node by node itself, so nothing changes for the
         cell; only what "the last node" means has to be said for each.
         """
-        cell = self.workspace.cell.get() if self.workspace is not None else None
+        if self.workspace is None:
+            return await super().run_ast_nodes(nodelist, cell_name, interactivity, compiler, result)
+        cell, waking = self.workspace.cell.get(), self.workspace.waking
         info = getattr(result, "info", None)
         text = info.transformed_cell if info is not None else "\n".join(map(ast.unparse, nodelist))
-        touches = self.workspace is not None and self.workspace.may_touch(nodelist, text)
+        touches = self.workspace.may_touch(nodelist, text)
         if touches and not self._load_for(nodelist, text, result):
             return True
         if cell is None or info is None or not nodelist or interactivity not in _ONE_BY_ONE:
-            return await super().run_ast_nodes(nodelist, cell_name, interactivity, compiler, result)
+            with waking.deleting(*nodelist):
+                return await super().run_ast_nodes(nodelist, cell_name, interactivity, compiler, result)
         last, number = len(nodelist), 0
         cell.runs(info.transformed_cell)
         cell.enter(last, scratch=magics.is_scratch(info.raw_cell))
@@ -61,7 +67,8 @@ class PerdureShell(ZMQInteractiveShell):
                 if touches:
                     cell.starting(node)
                 shown = interactivity if number == last or interactivity == "all" else "none"
-                failed = await super().run_ast_nodes([node], cell_name, shown, compiler, result)
+                with waking.deleting(node):
+                    failed = await super().run_ast_nodes([node], cell_name, shown, compiler, result)
                 if body := body_of(node):
                     self._offer_body(cell, body, result.error_in_exec if failed else None, compiler)
                 if failed:
@@ -88,11 +95,36 @@ class PerdureShell(ZMQInteractiveShell):
         return super().user_expressions(expressions)
 
     def showtraceback(self, exc_tuple: Any = None, *args: Any, **kwargs: Any) -> None:
-        """Overrides InteractiveShell.showtraceback: a NameError for what waits says that it is loaded now."""
+        """Overrides InteractiveShell.showtraceback: a NameError for what waits says that it is loaded now.
+
+        Where the user's module was asked for an attribute, a traceback ends there as in stock.
+        """
         error = exc_tuple[1] if exc_tuple is not None else sys.exc_info()[1]
-        if self.workspace is not None and isinstance(error, NameError) and self._is_of_user(error):
-            self.workspace.waking.note(error)
+        if self.workspace is not None and error is not None:
+            if isinstance(error, NameError) and self._is_of_user(error):
+                self.workspace.waking.note(error)
+            self.workspace.waking.shown(error)
+            without_own_frames(error)
         super().showtraceback(exc_tuple, *args, **kwargs)
+
+    def safe_execfile(self, fname: Any, *where: Any, **options: Any) -> None:
+        """Overrides InteractiveShell.safe_execfile: a file that runs in the user's namespace may name what waits."""
+        if where and where[0] is self.user_ns and self.workspace is not None:
+            try:
+                with tokenize.open(os.path.expanduser(fname)) as file:
+                    text = file.read()
+                nodes: list[ast.stmt] = parse(text).body
+            except (OSError, SyntaxError, ValueError, RecursionError):  # it will be told when the file is run
+                nodes, text = [], ""
+            if not self._load_for(nodes, text, None):
+                return
+        super().safe_execfile(fname, *where, **options)
+
+    def reset(self, new_session: bool = True, aggressive: bool = False) -> None:
+        """Overrides InteractiveShell.reset, which clears the namespace: of what waits too."""
+        super().reset(new_session, aggressive)
+        if self.workspace is not None:
+            self.workspace.waking.taken_away(self.workspace.waking.names())
 
     def _load_for(self, nodelist: list[ast.stmt], text: str, result: Any) -> bool:
         """Load what the statements name and what waits; False where that failed, which then is the cell's error."""

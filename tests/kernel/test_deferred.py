@@ -12,7 +12,7 @@ import pytest
 from tests.packages import Packages
 
 from .conftest import StartKernel
-from .driver import Kernel, KernelDied
+from .driver import STOCK, Kernel, KernelDied
 from .home import Home
 
 AREA = "from slow import twice\n\n\ndef area(x):\n    'Twice x.'\n    return twice(x)\n"
@@ -25,6 +25,10 @@ FILES = {
     "functions/u/use.py": "def use():\n    return area(1)\n",
     "methods/c/Circle.grow.py": "from other import UNIT\n\n\nCircle.grow = lambda self: self.r + UNIT\n",
 }
+
+
+DOCTESTED = "def shown():\n    '''\n    >>> area(1)\n    2\n    '''\n"
+SUBPROCESS = "import subprocess\nsubprocess.run('echo area', shell=True)"
 
 
 @pytest.fixture
@@ -105,6 +109,16 @@ def test_what_a_file_imports_is_there_when_a_cell_names_it(booted: Booted, packa
         "def later():\n    return area(1)",
         "%%scratch\narea(1)",
         "_hidden(1)",
+        "import cProfile\ncProfile.run('area(1)')",
+        "import cProfile\ncProfile.Profile().run('print(area)')",
+        "from cProfile import Profile\nmine = Profile()\nmine.run('area(1)')",
+        "from profile import run\nrun('area(1)')",
+        "import cProfile\ncProfile.runctx('area(1)', globals(), {})",
+        "import trace\ntrace.Trace(count=False, trace=False).run('area(1)')",
+        DOCTESTED + "import doctest\nassert doctest.testmod().attempted",
+        DOCTESTED + "get_ipython().run_cell('import doctest\\nassert doctest.testmod().attempted')",
+        "%run -i s.py",
+        "%run -i -p s.py",
     ],
 )
 def test_what_names_it(shared_layer: tuple[Kernel, Packages], cell: str) -> None:
@@ -129,6 +143,7 @@ def shared_layer(tmp_path_factory: pytest.TempPathFactory) -> Any:
     for text in FILES.values():
         kernel.run(text)
     assert sorted(home.files()) == sorted(FILES)
+    (home.work / "s.py").write_text("try:\n    area(1)\nexcept NameError:\n    print('area')\n", encoding="utf-8")
     kernel.restart()
     packages.clear()
     yield kernel, packages
@@ -136,7 +151,20 @@ def shared_layer(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 @pytest.mark.parametrize(
-    "cell", ["print('area')", "# area", "%cells", "%layer", "%who", "%whos", "dir()", "%%bash\necho area"]
+    "cell",
+    [
+        SUBPROCESS,
+        "%run s.py",
+        DOCTESTED,
+        "print('area')",
+        "# area",
+        "%cells",
+        "%layer",
+        "%who",
+        "%whos",
+        "dir()",
+        "%%bash\necho area",
+    ],
 )
 def test_what_does_not_name_it(shared_layer: tuple[Kernel, Packages], cell: str) -> None:
     kernel, packages = shared_layer
@@ -175,6 +203,8 @@ def test_the_front_end_knows_the_names(booted: Booted, packages: Packages) -> No
     # Who goes through all there is, as unittest.main() and variable inspectors do, loads nothing.
     assert kernel.run("'area' in dir(__import__('__main__'))").value == "False"
     assert packages.imports == []
+    told = kernel.run("%reset?").content["payload"][0]["data"]["text/plain"]
+    assert "Resets the namespace by removing all names defined by the user" in told
     assert any(match.endswith("size") for match in complete("Circle.si"))
     assert packages.imports == ["slow", "other"]
 
@@ -210,6 +240,17 @@ def test_a_name_that_was_not_seen(booted: Booted, packages: Packages) -> None:
     assert "perdure" not in "\n".join(other)
 
 
+def test_an_attribute_that_nothing_has(booted: Booted, new_kernel: StartKernel) -> None:
+    kernels = booted(), new_kernel(STOCK).start()
+    for cell in (
+        "import __main__\n__main__.nosuch",
+        "try:\n    __main__.nosuch\nexcept AttributeError as error:\n    raise KeyError from error",
+        "def __getattr__(name):\n    raise AttributeError('its own words')\n__main__.nosuch",
+    ):
+        ours, stock = ("\n".join(kernel.run(cell).content["traceback"]) for kernel in kernels)
+        assert ours == stock
+
+
 def test_user_expressions(booted: Booted) -> None:
     answer = booted().run("1", user_expressions={"x": "area(4)"})
     assert answer.content["user_expressions"]["x"]["data"]["text/plain"] == "8"
@@ -243,7 +284,15 @@ def test_a_load_that_fails_is_the_cells_error(booted: Booted, packages: Packages
     )
     assert answer.notices == [f"[layer: {told}]"]
     assert f"deferred and not to be loaded: {told}" in kernel.run("%cells").stdout
-    assert kernel.run("getattr(__import__('__main__'), 'ba' + 'd', None)").value is None
+    # What an error tells is told in no notice too; of one that was caught the notice is all there is.
+    answer = kernel.run("may(1)", kind="notebook")
+    assert (answer.error, answer.notices) == ("NameError: name 'bad' is not defined", [])
+    assert f"perdure: {told}" in "\n".join(answer.content["traceback"])
+    answer = kernel.run("getattr(__import__('__main__'), 'ba' + 'd')")
+    assert (answer.error, answer.notices) == (f"AttributeError: {told}", [])
+    assert "perdure" not in "\n".join(answer.content["traceback"]).replace(told, "")
+    answer = kernel.run("print([getattr(__import__('__main__'), 'ba' + 'd', None) for _ in range(2)])")
+    assert (answer.stdout, answer.notices) == ("[None, None]\n", [f"[layer: {told}]"])
     assert kernel.run("def bad():\n    return 3").notices == ["[layer: kept bad]"]
     assert kernel.run("may(1)").value == "3"
 
@@ -270,6 +319,76 @@ def test_the_keep_rule_sees_it_as_any_other(booted: Booted, packages: Packages, 
     assert layer.status() == ""
 
 
+@pytest.mark.parametrize("before", ["pass", "%layer load"], ids=["waiting", "loaded"])
+@pytest.mark.parametrize(
+    ("cell", "gone", "left"),
+    [
+        ("%reset -f", ["area", "Circle", "_hidden", "plain"], []),
+        ("%reset -f -s", ["area", "Circle", "plain"], ["_hidden"]),
+        ("%reset_selective -f ^ar", ["area"], ["Circle", "_hidden", "plain"]),
+        ("%reset -f in", [], ["area", "Circle", "_hidden", "plain"]),
+    ],
+)
+def test_what_is_reset_waits_no_more(
+    booted: Booted, layer: Home, packages: Packages, before: str, cell: str, gone: list[str], left: list[str]
+) -> None:
+    files = {path: text for path, text in FILES.items() if "use" not in path}
+    kernel = booted(files)
+    kernel.run(before)
+    loaded = [*packages.imports]
+    assert kernel.run(cell).notices == []
+    for name in gone:
+        answer = kernel.run(name)
+        assert answer.error == f"NameError: name '{name}' is not defined"
+        assert "perdure" not in "\n".join(answer.content["traceback"])
+    assert packages.imports == loaded
+    assert kernel.run("def more():\n    return area(1)").notices == ["[layer: kept more]"]
+    for name in left:
+        assert kernel.run(name).status == "ok"
+    assert layer.files() == files | {"functions/m/more.py": "def more():\n    return area(1)\n"}
+    assert kernel.restart().run("area(2), Circle(1).grow(), plain(), more()").value == "(4, 6, 'plain', 2)"
+
+
+def test_what_is_deleted_is_not_loaded_for_that(booted: Booted, packages: Packages, layer: Home) -> None:
+    packages.make("broken", before="raise ImportError('libblas is missing')")
+    kernel = booted(
+        FILES
+        | {
+            "functions/b/bad.py": "import broken\n\n\ndef bad():\n    return broken\n",
+            "functions/m/more.py": "more = area\n",
+            "functions/d/d.py": AREA.replace("area", "d"),
+            "values/v/VALUE.py": "from slow import UNIT\n\nVALUE = UNIT\n",
+        }
+    )
+    assert kernel.run("del bad").notices == ["[layer: forgot bad]"]
+    assert kernel.run("bad").error == "NameError: name 'bad' is not defined"
+    assert kernel.run("del VALUE, d").notices == ["[layer: forgot VALUE, d]"]
+    assert packages.imports == []
+    answer = kernel.run("del nowhere, _hidden")
+    assert answer.error == "NameError: name 'nowhere' is not defined"
+    assert kernel.run("'_hidden' in globals()").value == "False"
+    assert kernel.run("1 / 0\ndel _hidden").status == "error"
+    assert packages.imports == []
+    assert kernel.run("_hidden(1)\ndel _hidden").notices == ["[layer: forgot _hidden]"]
+    assert packages.imports == ["slow"]
+    # What was made with it is made before it is gone.
+    told = kernel.run("del area").notices
+    assert told == ["[layer: forgot area; more needs it to load; use uses it, and will not load without it]"]
+    assert kernel.run("more(1)").value == "2"
+    assert {"bad", "VALUE", "d", "_hidden", "area"}.isdisjoint(Path(path).stem for path in layer.files())
+    assert layer.status() == ""
+
+
+def test_what_is_deleted_where_nothing_is_kept(booted: Booted, packages: Packages) -> None:
+    kernel = booted(FILES, PERDURE_MODE="readonly")
+    assert kernel.run("del area").status == "ok"
+    assert kernel.run("area").error == "NameError: name 'area' is not defined"
+    assert kernel.run("del area").error == "NameError: name 'area' is not defined"
+    assert kernel.run("if True:\n    del _hidden").status == "ok"
+    assert kernel.run("_hidden").error == "NameError: name '_hidden' is not defined"
+    assert packages.imports == ["slow"]  # in a block that may not run
+
+
 def test_keep_of_what_waits(booted: Booted, packages: Packages) -> None:
     kernel = booted()
     assert kernel.run("%keep area").notices == ["[layer: area is kept already]"]
@@ -286,6 +405,39 @@ def test_loading_all(booted: Booted, packages: Packages) -> None:
     assert sorted(packages.imports) == ["other", "slow"]
     assert "deferred" not in kernel.run("%cells").stdout
     assert kernel.run("%layer load").stdout == "Nothing was deferred.\n"
+
+
+def test_show_tells_that_it_waits(booted: Booted, packages: Packages) -> None:
+    packages.make("broken", before="raise ImportError('libblas is missing')")
+    kernel = booted(FILES | {"functions/b/bad.py": "import broken\n\n\ndef bad():\n    return broken\n"})
+    waits = "\nwaits:   for {}; it is loaded when a cell names it\n"
+    assert waits.format("slow") in kernel.run("%layer show area").stdout
+    assert waits.format("other, slow") in kernel.run("%layer show Circle.grow").stdout
+    assert waits.format("broken") in kernel.run("%layer show bad").stdout
+    assert "waits:" not in kernel.run("%layer show plain").stdout
+    assert packages.imports == []
+    kernel.run("area, Circle")
+    assert "waits:" not in kernel.run("%layer show area").stdout
+    kernel.run("bad")
+    assert "failed:  it raised ImportError: libblas is missing at line 1\n" in kernel.run("%layer show bad").stdout
+
+
+@pytest.mark.parametrize("how", ["undo", "refresh"])
+def test_what_cannot_be_made_before_a_change_is_told(booted: Booted, packages: Packages, layer: Home, how: str) -> None:
+    packages.make("broken", before="raise ImportError('libblas is missing')")
+    more = "import broken\n\nmore = broken.wrap(area)\n"
+    kernel = booted({"functions/a/area.py": "def area(x):\n    return x\n", "functions/m/more.py": more})
+    kernel.run("def area(x):\n    return 2 * x")
+    if how == "refresh":
+        kernel.restart()
+        (layer.layer / "functions/a/area.py").write_text("def area(x):\n    return 3 * x\n")
+        layer.git("commit", "-qam", "by hand")
+    else:
+        kernel.restart()
+    told = kernel.run(f"%layer {how}").stdout
+    file = layer.layer / "functions/m/more.py"
+    assert f"more cannot be loaded; {file}: it raised ImportError: libblas is missing at line 1." in told
+    assert kernel.run("area(1)").value == ("3" if how == "refresh" else "1")
 
 
 def test_output_and_long_loading_are_notices(booted: Booted, packages: Packages) -> None:

@@ -24,12 +24,14 @@ from IPython.core.inputtransformer2 import TransformerManager
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magics.execution import ExecutionMagics
 from IPython.core.magics.namespace import NamespaceMagics
+from traitlets.config import Configurable
 
 from perdure.kernel import bodies
 from perdure.kernel.upstream.app import PerdureApp
 from perdure.kernel.upstream.deferral import DeferredNames
 from perdure.kernel.upstream.kernel import PerdureKernel
 from perdure.kernel.upstream.shell import _ONE_BY_ONE, PerdureShell
+from perdure.kernel.upstream.traits import Settings
 
 # (owner, name): (digest of its source, what of ours hangs on it)
 PINNED = {
@@ -97,6 +99,28 @@ PINNED = {
     (NamespaceMagics, "who_ls"): ("98ad605bc80f", "DeferredNames.who_ls adds what waits"),
     (NamespaceMagics, "who"): ("a09679eb70ec", "it asks who_ls, which DeferredNames overrides"),
     (NamespaceMagics, "whos"): ("f30fd13bce6b", "DeferredNames.whos adds what waits behind its table"),
+    (Configurable, "_load_config"): (
+        "e1fb64a278ed",
+        "it asks _find_my_config for all values, of config files and of the command line, and sets what that gives",
+    ),
+    (Configurable, "_find_my_config"): (
+        "9323233d2290",
+        "Settings._find_my_config leaves bad values out of what it gives",
+    ),
+    (NamespaceMagics, "reset"): (
+        "adec52c12b68",
+        "its hard way calls the shell's reset, its soft way asks who_ls for what goes",
+    ),
+    (NamespaceMagics, "reset_selective"): (
+        "66a8bce40644",
+        "it asks who_ls and searches each name, as DeferredNames does",
+    ),
+    (InteractiveShell, "reset"): ("2db85f0b6fa9", "PerdureShell.reset lets what waits go after it"),
+    (InteractiveShell, "safe_execfile"): ("4101c2e3544b", "PerdureShell.safe_execfile loads what waits before it"),
+    (ExecutionMagics, "run"): (
+        "b1f467e27006",
+        "with -i it has safe_execfile run the file in the user's namespace, in all its ways",
+    ),
     (IPKernelApp, "initialize"): ("d8d6c36f9072", "PerdureApp.initialize boots the layer when this is done"),
 }
 
@@ -141,6 +165,7 @@ def overrides(ours: type, theirs: type) -> Iterator[str]:
         (PerdureShell, ZMQInteractiveShell),
         (PerdureKernel, IPythonKernel),
         (PerdureApp, IPKernelApp),
+        (Settings, Configurable),
         (DeferredNames, NamespaceMagics),
     ],
 )

@@ -116,7 +116,8 @@ class Cells:
                 ast.Module([node], []), "<cell>", "exec", flags=sum(self._features.values()), dont_inherit=True
             )
             try:
-                exec(code, self.namespace)
+                with deferred.there_to_delete([node]):
+                    exec(code, self.namespace)
             except Exception as error:
                 self.error = error
                 break

@@ -22,6 +22,7 @@ from tests.kernel.home import Home
 SAVED = Path(__file__).parent
 # In this order: the last one uses what the others keep.
 NAMES = ("keeping.ipynb", "analysis.ipynb", "next_day.ipynb")
+AGAIN = "again.ipynb"  # by itself: it changes what it has kept, each time
 
 Outputs = dict[str, list[dict[str, Any]]]
 """The outputs of each cell, by its id."""
@@ -33,7 +34,7 @@ class Author:
     def __init__(self, root: Path) -> None:
         self.home = Home(root)
         self.home.environ["JUPYTER_PREFER_ENV_PATH"] = "0"  # in a virtual environment, its kernelspecs would win
-        for name in NAMES:
+        for name in (*NAMES, AGAIN):
             shutil.copy(SAVED / name, self.home.work)
         self._run("-m", "perdure.kernel", "install", "--user")
 
@@ -139,6 +140,17 @@ def test_the_second_run_shows_the_same_and_keeps_nothing_new(name: str, seasoned
 @pytest.mark.parametrize("name", NAMES)
 def test_read_only_shows_the_same_without_notices(name: str, seasoned: Author) -> None:
     assert seasoned.nbclient(name, PERDURE_MODE="readonly") == without_notices(outputs(SAVED / name))
+
+
+def test_what_changes_its_definitions_shows_the_same_each_time(author: Author) -> None:
+    kept = []
+    for _ in range(3):
+        assert author.nbclient(AGAIN) == outputs(SAVED / AGAIN)
+        assert author.home.status() == ""
+        kept.append(author.home.files())
+    assert kept[0] == kept[1] == kept[2]
+    passed, said = author.nbval([AGAIN])
+    assert passed == code_cells([AGAIN]), said
 
 
 def test_nbval_twice_in_a_row(seasoned: Author) -> None:
