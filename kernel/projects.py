@@ -31,7 +31,7 @@ _INSTEAD = "the personal layer serves instead"
 def open_found(workspace: Workspace, place: Place, cwd: Path) -> bool:
     """Take the project layer that was found at `place`; False, and told why, where the personal one is to serve."""
     try:
-        match workspace.open(place):
+        match workspace.choosing.open(place):
             case Ready() as ready:
                 if ready.made:  # somebody made the empty folder by hand, or `%layer init` broke off
                     exclude(place.path, RealDisk())
@@ -40,11 +40,11 @@ def open_found(workspace: Workspace, place: Place, cwd: Path) -> bool:
             case Untrusted(found):
                 workspace.waiting = found
                 where = "here" if place.path.parent == cwd else f"in {place.path.parent}"
-                workspace.problem(f"{FOLDER} {where} {UNTRUSTED}")
+                workspace.untold.problem(f"{FOLDER} {where} {UNTRUSTED}")
             case Absent():
                 pass
     except LayerError as error:
-        workspace.problem(f"{error}; until then {_INSTEAD}")
+        workspace.untold.problem(f"{error}; until then {_INSTEAD}")
     return False
 
 
@@ -55,7 +55,7 @@ def accept(workspace: Workspace, place: Place, trust: TrustRecord) -> str:
         LayerError: the acceptance could not be remembered, or the layer cannot be used.
     """
     trust.accept(place.path)
-    opening = workspace.open(place)
+    opening = workspace.choosing.open(place)
     if not isinstance(opening, Ready):
         return f"{place.path} is trusted and cannot be loaded: it is another folder now. Start the kernel again."
     files = opening.store.files()
@@ -65,7 +65,7 @@ def accept(workspace: Workspace, place: Place, trust: TrustRecord) -> str:
     if name := shipped.would_replace(CellsFolder(place.path, None, files)):
         return "\n".join([*said, f"It is trusted now; the next start loads it, since {name} is here already."])
     _go_over(workspace, opening)
-    return "\n".join([*said, f"{workspace.summary()}.", *workspace.take_problems()])
+    return "\n".join([*said, f"{workspace.summary()}.", *workspace.untold.take_problems()])
 
 
 def init(workspace: Workspace, folder: str = "") -> str:
@@ -86,7 +86,7 @@ def init(workspace: Workspace, folder: str = "") -> str:
     if above is not None and above != path and not folder:
         return f"The project layer of this folder is {above}; `%layer init .` makes another one here all the same."
     excluding = _excluded(path)
-    opening = workspace.open(Place(path, name_of_folder(path), Origin.PROJECT))
+    opening = workspace.choosing.open(Place(path, name_of_folder(path), Origin.PROJECT))
     if not isinstance(opening, Ready):
         return f"{path} could not be made."
     said = [f"Made the project layer {path}, a git repository of its own{excluding}."]
@@ -106,7 +106,7 @@ def init(workspace: Workspace, folder: str = "") -> str:
 
 def _there_already(workspace: Workspace, path: Path) -> str | None:
     """What to say of what is at `path`; None where `init` may go on."""
-    match workspace.open(Place(path, name_of_folder(path), Origin.PROJECT), make=False):
+    match workspace.choosing.open(Place(path, name_of_folder(path), Origin.PROJECT), make=False):
         case Ready(_, place, _):
             in_force = workspace.place is not None and workspace.place.path == place.path
             return f"{path} is a project layer already{'' if in_force else '; the next start loads it'}."

@@ -55,7 +55,7 @@ def trust(workspace: Workspace, path: str | None = None) -> str:
         record.accept(place.path)
         workspace.open_chosen()
         workspace.boot_layer()
-        problems = workspace.take_problems()
+        problems = workspace.untold.take_problems()
         said += problems if workspace.layer is None else [f"{workspace.summary()}.", *problems]
     return "\n".join(said)
 

@@ -20,20 +20,15 @@ from perdure.layer.bounds import Bounds
 from perdure.layer.disk import RealDisk
 from perdure.layer.errors import LayerError
 from perdure.layer.events import EventLog
-from perdure.layer.git_dulwich import git_identity
 from perdure.layer.mentions import words
-from perdure.layer.opening import Absent, Opening, Ready, Untrusted, open_layer
+from perdure.layer.opening import Absent, Ready, Untrusted
 from perdure.layer.place import (
     MODE_VARIABLE,
     Homes,
     Mode,
     Origin,
     Place,
-    choose,
-    layer_name,
-    personal_place,
     read_mode,
-    remembered_name,
 )
 from perdure.layer.plan import Context
 from perdure.layer.project import find_project
@@ -48,8 +43,11 @@ from perdure.layer.view import MODULE_NAMES
 from . import boot_notices, others, projects
 from .cell import Cell
 from .cells_folders import CellsFolders
-from .notebook import notebook_name
+from .choosing import Choosing, git_name
+from .notebooks import Notebooks
 from .report import Report
+from .summary import summary_of
+from .untold import Untold
 from .waking import Waking
 from .wire import Notices, Request
 
@@ -57,8 +55,6 @@ if TYPE_CHECKING:
     from .proving import Proving
 
 _log = logging.getLogger(__name__)
-
-_NOTEBOOK_VARIABLE = "JPY_SESSION_NAME"  # what jupyter_server tells the kernels it starts
 
 
 class Workspace:
@@ -81,8 +77,8 @@ class Workspace:
         self._environ = dict(os.environ) if environ is None else environ
         self._namespace = namespace
         self._ambient = ambient
-        self._configured = layer
         self.mode, unknown_mode = read_mode(self._environ.get(MODE_VARIABLE), mode)
+        self.choosing = Choosing(self._environ, layer, self.mode)
         self.session = session_id(self._environ)
         self.cell: ContextVar[Cell | None] = ContextVar("perdure_cell", default=None)  # the one this context runs
         bounds = bounds or Bounds()
@@ -91,16 +87,14 @@ class Workspace:
             namespace, sys.modules, self._environ, cells, self._safe, defer=defer, cache=lambda: Homes.of_user().cache
         )
         self.ran: list[str] = []  # the texts of the cells of this session, as IPython has transformed them
-        self.waking = Waking(self._cells.shipped.deferred, self.cell, self._tell, self.complete)
+        self.untold = Untold()
+        self.waking = Waking(self._cells.shipped.deferred, self.cell, self.untold.news, self.complete)
         self._layer: Layer | None = None
         self._untouched: frozenset[str] | None = None  # until all is known of what was replayed: names of it
         self.place: Place | None = None
-        self._folders: tuple[Path, ...] = ()  # what notebooks are named from: the project's, the working folder
-        self._notebooks: dict[str, str | None] = {}  # what a request said → the notebook
+        self._notebooks = Notebooks(self._environ)
         self.waiting: Place | None = None  # a project layer that is not trusted yet; the personal one serves
         self.trouble: str | None = None  # why there is no layer although one was wanted
-        self._problems: list[str] = []  # what the next cell is to tell
-        self._news: list[str] = []  # what the next cell that shows all notices is to tell
         self.proving: Proving | None = None  # of what cells keep, where the config asks for it
         if proves and self.mode is Mode.ON:
             from .proving import Proving  # most kernels do without
@@ -108,7 +102,7 @@ class Workspace:
             names = {*ambient}.difference(dir(builtins), MODULE_NAMES)
             self.proving = Proving(lambda: self.layer, self._cells.shipped, names, bounds)
         if unknown_mode:
-            self._problems.append(f"[layer: {unknown_mode}]")
+            self.untold.problem(unknown_mode)
 
     def boot(self, around: AbstractContextManager[object] | None = None) -> None:
         """Load the cells folders, open the layer and load it; `around` is in force while definitions run.
@@ -194,18 +188,14 @@ class Workspace:
         self.settle()
         layer = self._layer
         keeps = layer is not None and self.mode is Mode.ON and request.keeps
-        told: list[str] = []
-        if request.keeps and request.notices is not Notices.NONE:
-            told, self._problems = self._problems, []
-        if request.keeps and request.notices is Notices.ALL:
-            told, self._news = [*self._news, *told], []
-            if layer is not None and layer.tracked.is_stirred:
-                self.complete()
-                told += others.news(layer)
+        told = self.untold.take(request.notices) if request.keeps else []
+        if request.keeps and request.notices is Notices.ALL and layer is not None and layer.tracked.is_stirred:
+            self.complete()
+            told += others.news(layer)
         context = Context(
             self.session,
             count,
-            self._notebook(request.notebook),
+            self._notebooks.name(request.notebook),
             Source(code).leading_comment() if keeps and "#" in code else "",
         )
         run = layer.run() if layer is not None and keeps else None
@@ -229,51 +219,20 @@ class Workspace:
 
     def summary(self) -> str:
         """One line on the layer, as the banner shows it."""
-        if self.mode is Mode.OFF:
-            return "perdure keeps and loads nothing (PERDURE_MODE=off)"
-        cells, layer = self._cells.summary(), self._layer
-        if layer is None:
-            folders = f"; {cells}" if cells else ""
-            return f"perdure has no layer: {self.trouble or 'none was made yet, and nothing may be written'}{folders}"
-        count = len(layer.definitions) if layer.replayed is None else layer.replayed.count
-        parts = [f"{count} definition{'s'[: count != 1]}", *([cells] if cells else [])]
-        if skipped := len(layer.report.skipped):
-            parts.append(f"{skipped} skipped")
-        if self.mode is Mode.READONLY:
-            parts.append("nothing is kept (read-only)")
-        if self.waiting is not None:
-            parts.append(f"{self.waiting.path} is not trusted")
-        project = "project " if self.place is not None and self.place.origin is Origin.PROJECT else ""
-        return f"perdure {project}layer {layer.root}: {', '.join(parts)}; %cells lists them"
-
-    def problem(self, said: str) -> None:
-        """Have the next cell that shows notices tell what is `said`."""
-        self._problems.append(f"[layer: {said}]")
-
-    def take_problems(self) -> list[str]:
-        """What the next cell was to tell, for who tells it now."""
-        problems, self._problems = self._problems, []
-        return problems
+        cells = self._cells.summary() if self.mode is not Mode.OFF else ""
+        return summary_of(self._layer, self.place, self.mode, cells=cells, waiting=self.waiting, trouble=self.trouble)
 
     def open_chosen(self) -> None:
         """Open the layer that is chosen for this kernel, or note what is wrong with it. Raises nothing."""
         self.trouble = None
         self._guarded(self._open)
 
-    def open(self, place: Place, *, make: bool = True) -> Opening:
-        """What is at `place`; a layer is made there if it may be.
-
-        Raises:
-            LayerError: as `open_layer`.
-        """
-        return open_layer(place, Homes.of_user(), author=None, disk=RealDisk(), make=make and self.mode is Mode.ON)
-
     def take(self, ready: Ready) -> None:
         """Have what was opened be the layer that this kernel keeps to. Nothing of it is loaded yet."""
         self.place = ready.place
         cwd = Path.cwd()
         project = find_project(cwd) if ready.place.origin is Origin.PROJECT else None
-        self._folders, self._notebooks = (cwd,) if project is None else (project.parent, cwd), {}
+        self._notebooks.name_from(*([] if project is None else [project.parent]), cwd)
         events = EventLog(Homes.of_user().events(ready.place), self.session, RealDisk())
         self.layer = Layer(
             ready.store,
@@ -283,8 +242,8 @@ class Workspace:
             ambient=self._ambient,
             shipped=self._cells.shipped,
         )
-        if ready.made and _git_name() is None:
-            self._news.append(
+        if ready.made and git_name() is None:
+            self.untold.news(
                 "[layer: git knows no name for you, so commits are by perdure <perdure@localhost>; "
                 "`git config --global user.name` and user.email change that]"
             )
@@ -301,24 +260,15 @@ class Workspace:
         """Load the layer, if there is one, and note what is to be told of it."""
         self._guarded(lambda: self._load_and_tell(self._layer) if self._layer is not None else None)
 
-    def personal(self) -> Place:
-        """Where the user's own layer is."""
-        homes, user = Homes.of_user(), self._environ.get("USER")
-        return personal_place(homes, remembered_name(homes, RealDisk(), lambda: layer_name(_git_name(), user)))
-
-    def _tell(self, line: str) -> None:
-        if line not in self._news:  # of the list that is there then: each cell takes it away
-            self._news.append(line)
-
     def _open(self) -> None:
         cwd = Path.cwd()
-        place = choose(self._environ, self._configured, lambda: find_project(cwd), self.personal, cwd=cwd)
+        place = self.choosing.chosen(cwd)
         if place.origin is Origin.PROJECT:
             if projects.open_found(self, place, cwd):
                 return
-            place = self.personal()
+            place = self.choosing.personal()
         self.place = place
-        match self.open(place):
+        match self.choosing.open(place):
             case Untrusted(place, files):
                 self.place = place
                 some = f" with {len(files)} definition{'s'[: len(files) != 1]}"
@@ -328,32 +278,24 @@ class Workspace:
             case Absent():
                 pass
 
-    def _notebook(self, said: str | None) -> str | None:
-        """The notebook that a request says it comes from, else the one that the server started this kernel for."""
-        known, key = self._notebooks, said or ""
-        if key not in known:
-            text = said or self._environ.get(_NOTEBOOK_VARIABLE)
-            if text and os.path.isabs(text):
-                text = os.path.realpath(text)
-            known[key] = notebook_name(text, self._folders, by_server=not said)
-        return known[key]
-
     def _load_cells_folders(self) -> None:
         folders = self._cells
         record = TrustRecord(Homes.of_user().state, RealDisk())
         if folders:
             folders.load(record, self.place.path if self.place is not None else None)
         if self.place is not None and self.place.origin is Origin.PROJECT:
-            folders.load_personal(self.personal().path, record, self.place.path)
-        self._problems += [f"[layer: {said}]" for said in folders.problems()]
+            folders.load_personal(self.choosing.personal().path, record, self.place.path)
+        for said in folders.problems():
+            self.untold.problem(said)
         if printed := folders.printed().rstrip():
-            self._news.append(f"[layer: loading cells folders printed:\n{printed}]")
+            self.untold.news(f"[layer: loading cells folders printed:\n{printed}]")
 
     def _load_and_tell(self, layer: Layer) -> None:
         layer.boot()
         for said in boot_notices.problems(layer, records=self.mode is Mode.ON):
-            self.problem(said)
-        self._news += [f"[layer: {said}]" for said in boot_notices.printed(layer)]
+            self.untold.problem(said)
+        for said in boot_notices.printed(layer):
+            self.untold.news(f"[layer: {said}]")
 
     def _guarded(self, act: Callable[[], None]) -> None:
         """Where `act` fails there is no layer, and the next cell says why."""
@@ -370,9 +312,4 @@ class Workspace:
     def _do_without(self, why: str) -> None:
         self.layer = None
         self.trouble = why
-        self._problems.append(f"[layer: nothing is kept or loaded; {why}]")
-
-
-def _git_name() -> str | None:
-    identity = git_identity()
-    return identity.name if identity is not None else None
+        self.untold.problem(f"nothing is kept or loaded; {why}")

@@ -19,15 +19,12 @@ from .cells_folder import CellsFolder
 from .deferred import Deferred
 from .definition import Definition, RelPath
 from .errors import UnknownDefinition, UnreadableFile
-from .fileformat import File, read_file, render
-from .finding import Finder
+from .fileformat import File, read_file
 from .given import owner_of
 from .imports import entries_of
 from .install import Image, InPlace
-from .loading import NOTHING, AtOnce, Loader, Loading, Waiting
 from .outcome import Outcome, Unchanged
 from .safe_boot import SafeBoot
-from .source import parse
 from .starting import Read, Replayed, Source, Started, Starting
 from .variables import Variables
 
@@ -102,7 +99,7 @@ class Shipped:
         self.starting = Starting(self.image, self.variables.imports, modules, self.deferred, safe, cache)
         self.folders: tuple[LoadedFolder, ...] = ()  # in load order
         self.lost: set[str] = set()  # names that a cell has set to something else since, or deleted
-        self._modules = modules
+        self.modules = modules
         self._given: dict[str, Given] = {}
         self._asleep: dict[str, Given] = {}
         self._definitions: dict[str, Definition] = {}
@@ -168,8 +165,8 @@ class Shipped:
         """
         if not files:
             return BootReport()
-        first = self.deferred.load(self._reached_by((file.tree.body, file.text) for file in _readable(files)))
-        report = Boot(files, root, self.image, self.variables.imports, self._modules, self).run()
+        first = self.deferred.load(self.reached_by((file.tree.body, file.text) for file in readable(files)))
+        report = Boot(files, root, self.image, self.variables.imports, self.modules, self).run()
         for item in report.loaded:
             self.deferred.replaced(item.definition)
         return replace(report, output=first.output + report.output, failed_first=first.failed)
@@ -179,36 +176,8 @@ class Shipped:
         definition = self._definitions.get(name)
         return definition is not None and self.image.live.get(name) is definition
 
-    def bring_back(self, names: Iterable[str]) -> Loading:
-        """Load what is shipped under `names`, which nothing else gives any more, and what is put on that.
-
-        As this start loaded it: what changed in the folders since is left to the next one. Raises nothing of theirs.
-        """
-        wanted = {name for name in names if name in self._given and not self.is_live(name)}
-        owners = {name: owner for name in self._given if (owner := owner_of(name)) is not None}
-        # A method is shipped on the shipped class alone.
-        wanted -= {n for n in wanted if n in owners and owners[n] not in wanted and not self.is_live(owners[n])}
-        wanted |= {name for name, owner in owners.items() if owner in wanted}
-        if not wanted:
-            return NOTHING
-        # Where two folders give a name, the later one may need the earlier one to load.
-        items = [
-            _waiting(Given(definition, folder.path, path))
-            for folder in self.folders
-            for definition, path in folder.report.live
-            if wanted.intersection(definition.gives)
-        ]
-        first = self.deferred.load(self._reached_by((parse(item.text).body, item.text) for item in items))
-        loader = Loader(AtOnce(wanted), self.image, self.variables.imports, self._modules, Finder(self._modules))
-        done = loader.load(dict(enumerate(items)))
-        for name in wanted:
-            self.deferred.gone(name)
-        back = {name for name in wanted if self.is_live(name)}
-        self.variables.let_go(back)
-        self.lost -= back
-        return replace(done, output=first.output + done.output)
-
-    def _reached_by(self, bodies: Iterable[tuple[Sequence[ast.stmt], str]]) -> int:
+    def reached_by(self, bodies: Iterable[tuple[Sequence[ast.stmt], str]]) -> int:
+        """What has to be loaded before these files, statements and text of each, as a set of `deferred`."""
         found = 0
         for body, text in bodies if self.deferred else ():
             found |= self.deferred.reached_by(body, text)
@@ -222,12 +191,12 @@ class Shipped:
     def would_replace(self, folder: CellsFolder) -> str | None:
         """A name that loading `folder` would set, or put a method on, although it is here; None where there is none."""
         namespace = self.image.namespace
-        for file in _readable(folder.files):
+        for file in readable(folder.files):
             imported = {
                 entry.binding
                 for node in file.tree.body
-                for entry in entries_of(node, self._modules)
-                if entry.binding in namespace and entry.gives(namespace[entry.binding], self._modules)
+                for entry in entries_of(node, self.modules)
+                if entry.binding in namespace and entry.gives(namespace[entry.binding], self.modules)
             }
             owners = {owner for name in file.definition.gives if (owner := owner_of(name))}
             bound = bound_names(file.tree.body) - imported - ({"_"} if owners else set())  # `_` of `@f.register`
@@ -291,21 +260,10 @@ class Shipped:
                     self.image.forget(name)
 
 
-def _readable(files: Mapping[RelPath, bytes]) -> Iterator[File]:
+def readable(files: Mapping[RelPath, bytes]) -> Iterator[File]:
     """Those of `files` that can be read; the others will be skipped."""
     for path, data in files.items():
         try:
             yield read_file(path, data)
         except (UnreadableFile, RecursionError):
             pass
-
-
-def _waiting(given: Given) -> Waiting:
-    """A shipped definition to be loaded again, from its file, or as it was where the file says otherwise by now."""
-    definition, path = given.definition, given.path
-    try:
-        files = {path: (given.folder / path).read_bytes()}
-    except OSError:
-        files = {}
-    text = next((f.text for f in _readable(files) if f.definition == definition), render(definition).decode())
-    return Waiting(definition, path, given.folder, text, (), frozenset())

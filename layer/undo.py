@@ -19,6 +19,7 @@ from .loading import Failed
 from .naming import name_told_by
 from .past import SHORT
 from .plan import LONGEST_SUBJECT, Context, trailers
+from .returning import bring_back
 from .store import Change, Changed, LogEntry, Message, Remove, Store, Write, holds_definition, is_same
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def undo(layer: Layer, store: Store, name: str, context: Context) -> Undone | No
     files = _definitions(changed, "before")
     back, gone = _names(files), _gone(changed)
     _take_away(layer, gone)
-    below = layer.shipped.bring_back(gone)
+    below = bring_back(layer.shipped, gone)
     shipped = [name for name in gone if layer.shipped.is_live(name)]
     layer.variables.let_go(back)
     files |= _put_on((*back, *shipped), layer, store)

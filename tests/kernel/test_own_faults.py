@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from perdure.kernel import workspace as workspaces
+from perdure.kernel import choosing
 from perdure.kernel.cell import Cell
 from perdure.kernel.proving import Proving
 from perdure.kernel.report import Report
@@ -76,7 +76,7 @@ def test_a_mistake_at_the_start_leaves_a_kernel_without_a_layer(
     def mistaken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("opening")
 
-    monkeypatch.setattr(workspaces, "open_layer", mistaken)
+    monkeypatch.setattr(choosing, "open_layer", mistaken)
     environ: Mapping[str, str] = {"PERDURE_LAYER": str(tmp_path / "layer")}
     workspace = Workspace({}, ambient={}, environ=environ)
     workspace.boot()
