@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 
+from .asked import AskedWatch, unjournalled
 from .binding import bound_names
 from .boot import Boot, Given
 from .boot_report import BootReport
@@ -91,7 +92,8 @@ class Shipped:
         self._safe = safe
         self.image = Image(namespace)
         self.variables = Variables(namespace, modules)
-        self.deferred = Deferred(self.image, self.variables.imports, modules, active=defer)
+        self._asked = safe.asked if safe is not None else unjournalled
+        self.deferred = Deferred(self.image, self.variables.imports, modules, active=defer, asked=self._asked)
         self.folders: tuple[LoadedFolder, ...] = ()  # in load order
         self.lost: set[str] = set()  # names that a cell has set to something else since, or deleted
         self._modules = modules
@@ -145,7 +147,9 @@ class Shipped:
         if not files:
             return BootReport()
         first = self.deferred.load(self._reached_by(files))
-        report = Boot(files, root, self.image, self.variables.imports, self._modules, self).run()
+        with self._asked() as asked:
+            watch = AskedWatch(asked, root, files)
+            report = Boot(files, root, self.image, self.variables.imports, self._modules, self, watch).run()
         for item in report.loaded:
             self.deferred.replaced(item.definition)
         return replace(report, output=first.output + report.output, failed_first=first.failed)
