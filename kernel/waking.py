@@ -125,7 +125,12 @@ class Waking:
         if not isinstance(error, NameError) or not error.name or not self.is_waiting(error.name):
             return
         name = error.name
-        failed = self.load(name).failure_of([name])
+        try:
+            failed = self.load(name).failure_of([name])
+        except KeyboardInterrupt as interrupt:  # the cell is at its end in any case
+            for note in interrupt.__notes__:
+                error.add_note(note)
+            return
         if failed is not None:
             error.add_note(f"perdure: {failed.told}")
         else:

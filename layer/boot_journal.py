@@ -107,12 +107,19 @@ class BootJournal:
             pass
         deaths: list[str] = []
         try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             deaths = [death for file in sorted(self._folder.glob(f"*{_SUFFIX}")) if (death := _death(file)) is not None]
+        except OSError:
+            pass
+        self.open()
+        return deaths
+
+    def open(self) -> None:
+        """Note that something is loaded from now on, without a look at what others left."""
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._open()
         except OSError:
             self.end()
-        return deaths
 
     def enters(self, mark: Mark) -> None:
         """The file of this mark is about to run; what ran before is over then."""

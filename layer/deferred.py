@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FunctionType, ModuleType
 
+from .asked import unjournalled
 from .binding import bound_names, changed_in_place
 from .deferral import Decided, Elsewhere, NeededImport, decide_deferral
 from .definition import Definition, Kind, RelPath
@@ -21,7 +22,7 @@ from .given import owner_of
 from .import_lines import entries_in
 from .imports import ImportRecord
 from .install import Image
-from .loading import NOTHING, Failed, Loader, Loading, Waiting
+from .loading import NOTHING, Asked, Failed, Loader, Loading, Waiting
 from .mentions import DOCTEST, in_examples, mentioned_by_cell, words
 from .order import Loadable, Waits
 from .reach import Reach, numbers_in
@@ -34,9 +35,15 @@ class Deferred:
     """What waits in one kernel. Safe to use from several threads; loading runs under `lock`."""
 
     def __init__(
-        self, image: Image, imports: ImportRecord, modules: Mapping[str, ModuleType], *, active: bool = True
+        self,
+        image: Image,
+        imports: ImportRecord,
+        modules: Mapping[str, ModuleType],
+        *,
+        active: bool = True,
+        asked: Asked = unjournalled,
     ) -> None:
-        """Unless `active`, nothing ever waits."""
+        """Unless `active`, nothing ever waits. `asked` is around what is loaded."""
         self.active = active
         self.lock = threading.RLock()
         self._image = image
@@ -48,7 +55,7 @@ class Deferred:
         self._imported: dict[str, str] = {}  # what the imports of those that wait bind → a name that they give
         self._reach = Reach({})
         self._finder = Finder(modules)
-        self._loader = Loader(self, image, imports, modules, self._finder)
+        self._loader = Loader(self, image, imports, modules, self._finder, asked)
         self.names: dict[str, int] = {}  # what waits now: name → number of what will be live
 
     # At boot.
@@ -258,8 +265,8 @@ class Deferred:
 
     # Loading.
 
-    def load(self, chosen: int) -> Loading:
-        """Load the set `chosen`, in load order; what waits no more is passed over.
+    def load(self, chosen: int, seconds: float | None = None) -> Loading:
+        """Load the set `chosen`, in load order; what waits no more is passed over. With `seconds`, no longer than that.
 
         Raises KeyboardInterrupt alone; what was loaded until then stays.
         """
@@ -267,7 +274,7 @@ class Deferred:
             return NOTHING
         with self.lock:
             items = {number: self._items[number] for number in numbers_in(chosen & self._reach.waiting)}
-            return self._loader.load(items) if items else NOTHING
+            return self._loader.load(items, seconds) if items else NOTHING
 
     def load_names(self, names: Iterable[str]) -> Loading:
         """Load what `names` may reach."""

@@ -110,6 +110,17 @@ class Image:
             if definition.kind is not Kind.VALUE:
                 self.functions.add(name)
 
+    def put_back(self, definition: Definition, values: Mapping[str, object]) -> None:
+        """`definition`, which is deferred, has not been loaded after all: those of its names are `values` again."""
+        for name, value in values.items():
+            if value is not MISSING:
+                self.namespace[name] = value
+            elif name.isidentifier():
+                self.namespace.pop(name, None)
+            self.mark(name)
+            if definition.kind is not Kind.VALUE:
+                self.functions.add(name)
+
     def forget(self, name: str) -> None:
         """The name is no definition any more; its object, if there is one, is left alone."""
         self._live.pop(name, None)

@@ -7,12 +7,16 @@ a value.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from types import ModuleType
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
+from .alarm import Stop
+from .asked import Round
 from .binding import bound_names
 from .definition import Definition, RelPath
 from .finding import Finder
@@ -22,6 +26,10 @@ from .printed import printed
 from .reasons import what_it_raised
 from .source import parse, unwarned
 from .stages import reads_of_definition
+from .view import MISSING
+
+Asked: TypeAlias = Callable[[float | None], AbstractContextManager[Round]]
+"""Makes what is around the files of one loading, which may take so many seconds."""
 
 _LONGEST = 300  # characters of an exception's message in a reason
 
@@ -73,6 +81,10 @@ class Loading:
 NOTHING = Loading()
 
 
+class _TooSlow(Exception):
+    """The time of a loading is over."""
+
+
 @dataclass(slots=True)
 class _Failure:
     """Why a file failed when it was tried last."""
@@ -86,6 +98,7 @@ class _Round:
     """One loading on its way."""
 
     items: Mapping[int, Waiting]
+    asked: Round
     todo: dict[int, Exception | None]
     loaded: list[Waiting] = field(default_factory=list)
     failed: dict[int, Failed] = field(default_factory=dict)
@@ -128,8 +141,15 @@ class Loader:
     """Loads for one queue, into one image. Remembers what failed."""
 
     def __init__(
-        self, queue: Queue, image: Image, imports: ImportRecord, modules: Mapping[str, ModuleType], finder: Finder
+        self,
+        queue: Queue,
+        image: Image,
+        imports: ImportRecord,
+        modules: Mapping[str, ModuleType],
+        finder: Finder,
+        asked: Asked,
     ) -> None:
+        self._asked = asked
         self._queue = queue
         self._image = image
         self._imports = imports
@@ -137,15 +157,18 @@ class Loader:
         self._finder = finder
         self._failures: dict[int, _Failure] = {}
 
-    def load(self, items: Mapping[int, Waiting]) -> Loading:
-        """Load `items`, by their numbers, in that order.
+    def load(self, items: Mapping[int, Waiting], seconds: float | None = None) -> Loading:
+        """Load `items`, by their numbers, in that order; what is not done after so many seconds goes on waiting.
 
         Raises KeyboardInterrupt alone; what was loaded until then stays.
         """
         start = perf_counter()
-        made = _Round(items, dict.fromkeys(sorted(items)))
-        with printed() as output:
-            self._load(made)
+        with printed() as output, self._asked(seconds) as asked:
+            made = _Round(items, asked, dict.fromkeys(sorted(items)))
+            try:
+                self._load(made)
+            except _TooSlow:
+                pass
         return Loading(
             tuple(made.loaded),
             tuple(failed for _, failed in sorted(made.failed.items())),
@@ -190,9 +213,13 @@ class Loader:
             made.failed[number] = Failed(item, known.reason)
         else:
             try:
-                self._install(item, own, lazy is not None)
+                self._install(item, own, lazy is not None, made.asked)
                 self._queue.installed(item)
-            except KeyboardInterrupt:
+            except _TooSlow:
+                raise
+            except KeyboardInterrupt as interrupt:
+                names = ", ".join(item.definition.gives)
+                interrupt.add_note(f"perdure: {names} was being loaded, {item.file}; it waits until it is named again")
                 raise
             except BaseException as error:  # SystemExit too: a definition must not end the kernel
                 self._put_off(number, error, made, lazy)
@@ -222,16 +249,25 @@ class Loader:
         else:
             self._fail(number, error, made)
 
-    def _install(self, item: Waiting, own: Sequence[str], lazy: bool) -> None:
+    def _install(self, item: Waiting, own: Sequence[str], lazy: bool, asked: Round) -> None:
         """Run the file; what cells have set since boot under names that it sets too stays theirs."""
         namespace = self._image.namespace
         with unwarned():
             body = parse(item.text).body
         theirs = {name: namespace[name] for name in bound_names(body) - {*own} if name in namespace}
+        before = {name: namespace.get(name, MISSING) for name in own}
+        way, data = FromText(item.text, str(item.file), lazy_annotations=lazy), item.text.encode("utf-8", "replace")
+        is_done = False
         try:
-            self._image.install(item.definition, FromText(item.text, str(item.file), lazy_annotations=lazy), own)
+            act = partial(self._image.install, item.definition, way, own)
+            stop = asked.run(item.root, item.path, data, act)
+            if stop is not None:
+                raise _TooSlow if stop is Stop.SLOW else KeyboardInterrupt
+            is_done = True
         finally:
             namespace.update(theirs)
+            if not is_done:  # it may have gone on to its end all the same, and it waits still
+                self._image.put_back(item.definition, before)
         for node in body:
             entries = entries_of(node, self._modules)
             self._imports.note(entry for entry in entries if entry.binding not in theirs)

@@ -7,9 +7,8 @@ from dataclasses import replace
 
 from .boot import Given
 from .fileformat import render
-from .finding import Finder
 from .given import owner_of
-from .loading import NOTHING, AtOnce, Loader, Loading, Waiting
+from .loading import NOTHING, AtOnce, Loading, Waiting
 from .shipped import Shipped, readable
 from .source import parse
 
@@ -34,8 +33,7 @@ def bring_back(shipped: Shipped, names: Iterable[str]) -> Loading:
         if wanted.intersection(definition.gives)
     ]
     first = shipped.deferred.load(shipped.reached_by((parse(item.text).body, item.text) for item in items))
-    loader = Loader(AtOnce(wanted), shipped.image, shipped.variables.imports, shipped.modules, Finder(shipped.modules))
-    done = loader.load(dict(enumerate(items)))
+    done = shipped.loader(AtOnce(wanted)).load(dict(enumerate(items)))
     for name in wanted:
         shipped.deferred.gone(name)
     back = {name for name in wanted if shipped.is_live(name)}

@@ -14,6 +14,7 @@ from datetime import datetime
 from pathlib import Path
 
 from .alarm import Alarm, Stop
+from .asked import AskedRound, Round, Unjournalled, blame
 from .boot_journal import LOADED, BootJournal, Known, Mark, is_cut_of, mark_of
 from .bounds import Bounds
 from .definition import RelPath
@@ -78,6 +79,8 @@ class SafeBoot:
         self._until = clock() + bounds.boot_seconds
         self._before: list[Folder] = []
         self._refused: set[tuple[Path, str]] = set()  # by folder and mark
+        self._accused: set[tuple[Path, str]] = set()  # by folder and mark, what may have been the end of a kernel
+        self._is_booting = False
         self._fork = Fork()
         self._is_after_death = False
         self._resting: list[tuple[BootJournal, FolderWatch]] = []  # boots after which the kernel was not heard of yet
@@ -97,7 +100,12 @@ class SafeBoot:
         journal = BootJournal(self._cache(), root)
         deaths = journal.begin()
         known = journal.known
+        blamed = blame(deaths, there, known, f"{datetime.now():%Y-%m-%d %H:%M}")
+        deaths = [*blamed.others]
         refused: dict[str, str] = {}
+        if blamed.facts:
+            journal.note(*blamed.facts)
+        self._accused |= {(root, mark) for mark in known.accused}
         try:
             # Where an earlier folder was the end of the last start, this one's turn did not come.
             self._is_after_death = self._is_after_death or any(written != LOADED for written in deaths)
@@ -105,21 +113,42 @@ class SafeBoot:
                 accused = [mark for mark in sorted(there) if any(is_cut_of(written, mark) for written in deaths)]
                 verdict = self._try(root, there, accused, known, defers)
                 journal.note(*verdict.facts)
-                refused = {**verdict.refused}
+                refused.update(verdict.refused)
             if LOADED in deaths:
                 # Whatever was new did it, and by itself it may do no harm: a timer, a closed descriptor.
                 refused |= dict.fromkeys((m for m in there if m not in known.proven and m not in refused), _LATE)
-            refused = {**known.died, **refused}
+            refused = {**known.died, **refused, **blamed.refused}
+            self._is_booting = True
             with _same_working_folder(), Alarm() as alarm:
                 watch = FolderWatch(marks, journal, alarm, refused, self._bounds, self._until, self._clock, self._fork)
                 yield watch
         except BaseException:
             journal.end()
             raise
+        finally:
+            self._is_booting = False
         journal.rests()
         self._resting.append((journal, watch))
         self._refused |= {(root, mark) for mark in refused}
         self._before.append(Folder(str(root), [*(mark for mark in there if mark in refused), *watch.slow]))
+
+    @contextmanager
+    def asked(self, seconds: float | None = None) -> Iterator[Round]:
+        """Around files that are loaded since somebody asks for them; `seconds` bounds all of them together."""
+        if self._is_booting:  # a file that boots asks for another: the bound and the journal are that file's
+            yield Unjournalled()
+            return
+        with Alarm() as alarm:
+            asked = AskedRound(lambda root: BootJournal(self._cache(), root), alarm, seconds, self._is_harmless)
+            try:
+                yield asked
+            finally:
+                asked.end()
+
+    def _is_harmless(self, root: Path, mark: Mark) -> None:
+        if (root, mark) in self._accused:
+            self._accused.discard((root, mark))
+            BootJournal(self._cache(), root).note({"proven": [mark]})
 
     def settle(self) -> None:
         """The kernel was heard of: what was loaded until now did it no harm."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 
+from .asked import AskedWatch, unjournalled
 from .binding import bound_names
 from .boot import Boot, Given
 from .boot_report import BootReport
@@ -20,9 +21,11 @@ from .deferred import Deferred
 from .definition import Definition, RelPath
 from .errors import UnknownDefinition, UnreadableFile
 from .fileformat import File, read_file
+from .finding import Finder
 from .given import owner_of
 from .imports import entries_of
 from .install import Image, InPlace
+from .loading import Loader, Queue
 from .outcome import Outcome, Unchanged
 from .safe_boot import SafeBoot
 from .starting import Read, Replayed, Source, Started, Starting
@@ -95,11 +98,12 @@ class Shipped:
         self.pending: list[tuple[Replayed, str | None, str | None]] = []  # with pins and origins
         self.image = Image(namespace)
         self.variables = Variables(namespace, modules)
-        self.deferred = Deferred(self.image, self.variables.imports, modules, active=defer)
+        self._asked = safe.asked if safe is not None else unjournalled
+        self.deferred = Deferred(self.image, self.variables.imports, modules, active=defer, asked=self._asked)
         self.starting = Starting(self.image, self.variables.imports, modules, self.deferred, safe, cache)
         self.folders: tuple[LoadedFolder, ...] = ()  # in load order
         self.lost: set[str] = set()  # names that a cell has set to something else since, or deleted
-        self.modules = modules
+        self._modules = modules
         self._given: dict[str, Given] = {}
         self._asleep: dict[str, Given] = {}
         self._definitions: dict[str, Definition] = {}
@@ -166,10 +170,16 @@ class Shipped:
         if not files:
             return BootReport()
         first = self.deferred.load(self.reached_by((file.tree.body, file.text) for file in readable(files)))
-        report = Boot(files, root, self.image, self.variables.imports, self.modules, self).run()
+        with self._asked() as asked:
+            watch = AskedWatch(asked, root, files)
+            report = Boot(files, root, self.image, self.variables.imports, self._modules, self, watch).run()
         for item in report.loaded:
             self.deferred.replaced(item.definition)
         return replace(report, output=first.output + report.output, failed_first=first.failed)
+
+    def loader(self, queue: Queue) -> Loader:
+        """Loads what `queue` has, into the image of this kernel."""
+        return Loader(queue, self.image, self.variables.imports, self._modules, Finder(self._modules), self._asked)
 
     def is_live(self, name: str) -> bool:
         """Whether what is live under `name` is what a cells folder gives."""
@@ -195,8 +205,8 @@ class Shipped:
             imported = {
                 entry.binding
                 for node in file.tree.body
-                for entry in entries_of(node, self.modules)
-                if entry.binding in namespace and entry.gives(namespace[entry.binding], self.modules)
+                for entry in entries_of(node, self._modules)
+                if entry.binding in namespace and entry.gives(namespace[entry.binding], self._modules)
             }
             owners = {owner for name in file.definition.gives if (owner := owner_of(name))}
             bound = bound_names(file.tree.body) - imported - ({"_"} if owners else set())  # `_` of `@f.register`

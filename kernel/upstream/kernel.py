@@ -92,7 +92,7 @@ class PerdureKernel(Settings, IPythonKernel):
             proves=self.proof == "process",
         )
         for said in self.bad_values.values():
-            self.workspace.problem(said)
+            self.workspace.untold.problem(said)
         shell.workspace = self.workspace
         current.set_workspace(self.workspace)
         if self.defer:

@@ -453,15 +453,80 @@ def test_output_and_long_loading_are_notices(booted: Booted, packages: Packages)
     assert second == "[layer: loading printed:\nhello]"
 
 
-def test_an_interrupt_while_loading_ends_the_cell(booted: Booted, packages: Packages, tmp_path: Path) -> None:
-    begun = tmp_path / "begun"
-    packages.make("endless", before=f"import time\nopen({str(begun)!r}, 'w').close()\nwhile True: time.sleep(0.05)")
-    kernel = booted({"functions/l/long.py": "import endless\n\n\ndef long(): ...\n"})
-    running = kernel.send("long()")
+@pytest.mark.parametrize("cell", ["long()", "eval('lo' + 'ng')()", "import __main__\n__main__.long()"])
+@pytest.mark.parametrize("catching", ["try: time.sleep(0.05)\n    except BaseException: pass", "time.sleep(0.05)"])
+def test_an_interrupt_while_loading_ends_the_cell(
+    booted: Booted, packages: Packages, layer: Home, tmp_path: Path, catching: str, cell: str
+) -> None:
+    begun, over = tmp_path / "begun", tmp_path / "over"
+    endless = f"while not pathlib.Path({str(over)!r}).exists():\n    {catching}"
+    packages.make("endless", before=f"import pathlib, time\nopen({str(begun)!r}, 'w').close()\n{endless}")
+    kernel = booted({"functions/l/long.py": "import endless\n\n\ndef long():\n    return 3\n"})
+    running = kernel.send(cell)
     while not begun.exists():
         pass
-    assert kernel.finish_interrupting(running).content["ename"] == "KeyboardInterrupt"
+    content = kernel.finish_interrupting(running).content
+    assert content["ename"] in ("KeyboardInterrupt", "NameError")
+    told = f"perdure: long was being loaded, {layer.layer}/functions/l/long.py; it waits until it is named again"
+    assert told in "\n".join(content["traceback"])
     assert kernel.run("1").value == "1"
+    over.touch()
+    assert kernel.run("long()").value == "3"
+
+
+def test_an_interrupt_while_refreshing_skips_the_file(
+    booted: Booted, layer: Home, packages: Packages, tmp_path: Path
+) -> None:
+    begun = tmp_path / "begun"
+    endless = "while True:\n    try: time.sleep(0.05)\n    except BaseException: pass"
+    packages.make("endless", before=f"import time\nopen({str(begun)!r}, 'w').close()\n{endless}")
+    kernel = booted()
+    (layer.layer / "functions/p/plain.py").write_text("import endless\n\n\ndef plain():\n    return 4\n")
+    layer.git("commit", "-qam", "by hand")
+    running = kernel.send("%layer refresh")
+    while not begun.exists():
+        pass
+    answer = kernel.finish_interrupting(running)
+    assert "Skipped functions/p/plain.py: it was interrupted." in answer.stdout
+    assert kernel.run("plain()").value == "'plain'"
+
+
+def test_what_ends_the_kernel_when_it_is_loaded_is_left_out_of_the_next_start(
+    booted: Booted, packages: Packages, tmp_path: Path
+) -> None:
+    tame = tmp_path / "tame"
+    packages.make("deadly", before=f"import os\nif not os.path.exists({str(tame)!r}): os.kill(os.getpid(), 9)")
+    deadly = "import deadly\n\n\ndef die():\n    return 3\n"
+    kernel = booted(FILES | {"functions/d/die.py": deadly})
+
+    def told_after_a_death() -> str:
+        with pytest.raises(KernelDied):
+            kernel.run("die()")
+        return kernel.restart().hello[0].removeprefix("[layer: skipped functions/d/die.py: ")
+
+    # It may have been chance: somebody ends a kernel that is busy.
+    by_chance = "the kernel ended while it was loaded ("
+    told = told_after_a_death()
+    assert told.startswith(by_chance)
+    assert told.endswith("); the next start loads it again]")
+    assert kernel.run("area(1)").value == "2"
+    assert kernel.run("die()").error == "NameError: name 'die' is not defined"
+    assert kernel.restart().hello == []
+    # Loaded to its end, it is forgiven.
+    tame.touch()
+    assert kernel.run("die()").value == "3"
+    tame.unlink()
+    assert kernel.restart().hello == []
+    assert told_after_a_death().startswith(by_chance)
+    assert kernel.restart().hello == []
+    told = told_after_a_death()
+    assert told.startswith("it killed the kernel again when it was loaded (")
+    assert kernel.restart().hello[0].endswith(told)
+    # So it is when it is run again.
+    tame.touch()
+    kernel.run(deadly)
+    assert kernel.restart().hello == []
+    assert kernel.run("die()").value == "3"
 
 
 def test_it_can_be_switched_off(booted: Booted, packages: Packages) -> None:

@@ -13,7 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from perdure.layer.alarm import Stop
 from perdure.layer.aside import how_it_ended
+from perdure.layer.asked import Blamed, blame
 from perdure.layer.boot_journal import BootJournal, Known, Mark, is_cut_of, mark_of
 from perdure.layer.bounds import Bounds
 from perdure.layer.definition import RelPath
@@ -70,6 +72,43 @@ def test_facts_say_the_same_of_what_is_there() -> None:
     for fact in known.facts([A, C]):
         again.learn(fact)
     assert again == Known({A}, {C: "it did"}, {A}, set(), frozenset({C}))
+
+
+# Files that somebody asked for.
+
+
+def test_who_is_blamed_for_a_death_while_something_was_loaded() -> None:
+    said = [f"asked {A}", B, "loaded", "", f"asked {Mark('gone')}"]
+    blamed = blame(said, [A, B, C], Known(), "then")
+    assert blamed == Blamed(
+        {A: "the kernel ended while it was loaded (then); the next start loads it again"},
+        ({"accused": [A]},),
+        (B, "loaded", ""),
+    )
+    again = "it killed the kernel again when it was loaded (then)"
+    blamed = blame(said, [A, B, C], Known(accused={A}), "then")
+    assert (blamed.refused, blamed.facts) == ({A: again}, ({"died": A, "why": again},))
+
+
+def test_a_name_too_long_for_the_journal_is_blamed_too() -> None:
+    mark = Mark("a" * 5000)
+    assert blame([f"asked {mark}"[:4095]], [mark], Known(), "then").refused.keys() == {mark}
+
+
+def test_a_loading_in_a_boot_has_the_bound_of_that_boot(tmp_path: Path) -> None:
+    safe = SafeBoot(lambda: tmp_path, Bounds(0.1, 1))
+    path = RelPath("functions/a/a.py")
+    stops: list[Stop | None] = []
+
+    def asks() -> None:
+        with safe.asked() as asked:
+            stops.append(asked.run(tmp_path, path, b"", lambda: None))
+            while True:
+                pass
+
+    with safe.folder(tmp_path, {path: mark_of(path, b"")}) as watch:
+        assert watch.run(path, asks) == "it took over 0.1 s to load"
+    assert stops == [None]
 
 
 # The judgement.
