@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
 from .binding import bound_names
 from .definition import Definition, Key, Kind, RelPath
 from .errors import UnreadableFile
 from .given import given_by_all, kind_of_all, owner_of
+from .slots import fact
 from .source import Source, parse
 from .store import NotRead
 
@@ -45,7 +45,7 @@ def render(definition: Definition) -> bytes:
     return "".join(parts).encode()
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class File:
     """A definition file as read."""
 

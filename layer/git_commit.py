@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from .git_objects import LooseObjects, commit_text, now, signature
 from .git_refs import Head, Refs
 from .git_tree import EXECUTABLE_FILE, FILE, Entry, Read, every_file, find, spliced, tree_of
 from .journal import Journal
+from .slots import fact
 from .store import CommitId, Identity, Message, parts
 
 WAIT = 5.0
@@ -36,7 +36,7 @@ _UNDER_WAY = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class _Built:
     """A commit ready to become HEAD: on what, and its id, None where the tree is HEAD's already."""
 

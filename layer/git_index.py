@@ -17,6 +17,7 @@ from pathlib import Path
 from .errors import LayerUnusable
 from .git_objects import object_id
 from .git_tree import Entry
+from .slots import fact
 
 _HEAD = struct.Struct(">10I20sH")
 _EXTENDED = 0x4000
@@ -33,7 +34,7 @@ class UnreadableIndex(ValueError):
     """These bytes are no index, or one in a form that is not read here; the text says which."""
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Stat:
     """What git remembers of a file to see whether it was touched; each number cut to 32 bits."""
 
@@ -57,7 +58,7 @@ class Stat:
 _UNSEEN = Stat(0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Staged:
     """One entry of the index."""
 

@@ -11,7 +11,6 @@ import os
 import secrets
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from .definition import RelPath
@@ -25,9 +24,10 @@ from .git_objects import object_id
 from .git_refs import Refs
 from .git_tree import EXECUTABLE_FILE, FILE, Entry, Read, find, tree_of
 from .journal import Journal
+from .slots import fact
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Note:
     """A commit that is under way: the token in the names of its spares, and the blob of each path, None for removed."""
 

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from .disk import Disk
 from .errors import LayerUnusable
 from .git_locks import LockFile
 from .journal import Journal
+from .slots import fact
 from .store import CommitId
 
 _ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")  # SHA-1, or SHA-256
@@ -20,7 +20,7 @@ NOTHING = "0" * 40
 """What git writes in a reflog where there was no commit yet."""
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Head:
     """What HEAD says: the branch (None where HEAD is detached) and the last commit (None before the first)."""
 

@@ -10,12 +10,12 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
 from .disk import Disk
 from .errors import LayerUnusable
+from .slots import fact
 
 LAYER_VARIABLE = "PERDURE_LAYER"
 CELLS_VARIABLE = "PERDURE_CELLS"
@@ -37,7 +37,7 @@ class Origin(Enum):
     PERSONAL = "personal"
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Homes:
     """The user's own folders for perdure. None of them need exist."""
 
@@ -58,7 +58,7 @@ class Homes:
         return self.state / place.record / "events.jsonl"
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Place:
     """Where a layer is, or is to be."""
 
@@ -104,7 +104,7 @@ def personal_place(homes: Homes, name: str) -> Place:
     return Place(homes.data / f"layer_{name}", name, Origin.PERSONAL)
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class CellsPlace:
     """Where a cells folder is to be found."""
 

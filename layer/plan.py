@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from .definition import Definition, Key, RelPath
 from .dependents import overtaken, reads_as_it_loads
@@ -12,13 +12,14 @@ from .import_lines import entries_in, rebound
 from .naming import folded_path, path_of, place_among
 from .outcome import Forgotten, Kept, Outcome, Unchanged
 from .secret import says_secret
+from .slots import fact
 from .store import Change, Message, Remove, Write
 
 LONGEST_SUBJECT = 72  # characters, git's own custom
 _LONGEST_NOTE = 4_000  # characters: a note is prose; a page of code that was commented out belongs in no history
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Entry:
     """A definition and the path of its file."""
 
@@ -209,7 +210,7 @@ def settled(outcome: Outcome, table: Table, restored: Collection[Definition]) ->
     return replace(outcome, definition=without(outcome.definition), pulled=tuple(map(without, outcome.pulled)))
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Context:
     """Where a commit comes from: what its trailers and body say."""
 
@@ -219,7 +220,7 @@ class Context:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Step:
     """One commit: its changes, its message, and which keys it kept and forgot."""
 

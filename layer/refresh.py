@@ -7,7 +7,6 @@ not kept, is left alone unless it is asked for by name. What was made from an ea
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from .boot_report import BootReport, Skipped
@@ -18,10 +17,11 @@ from .loading import Failed
 from .others import difference, names_in
 from .plan import Table
 from .shipped import Shipped
+from .slots import fact
 from .view import Ambient, InLayer, View
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Refreshed:
     """What a refresh did."""
 

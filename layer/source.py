@@ -11,7 +11,8 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+
+from .slots import fact
 
 _COMMENT = re.compile(rb"[ \t\f]*#")
 _CELL_MARK = re.compile(rb"[ \t\f]*#[ \t]*(%%|In\[)")  # what editors put between cells; says nothing of a definition
@@ -32,7 +33,7 @@ def parse(text: str) -> ast.Module:
         return ast.parse(text)
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Statement:
     """One top-level statement of a cell."""
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import NewType, Protocol, TypeAlias
 
 from .definition import Kind, RelPath
 from .errors import UnknownCommit
+from .slots import fact
 
 CommitId = NewType("CommitId", str)
 """40 lower-case hex digits."""
@@ -35,7 +36,7 @@ class NotRead(bytes):
     """
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Write:
     """Put `data` at `path`, whether or not something is there."""
 
@@ -43,7 +44,7 @@ class Write:
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Remove:
     """Take `path` away; one that is not there is no fault."""
 
@@ -53,7 +54,7 @@ class Remove:
 Change: TypeAlias = Write | Remove
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Message:
     """A commit message: subject line, body (may be empty), trailers as (name, value)."""
 
@@ -82,7 +83,7 @@ class Message:
         return cls(subject.replace("\n", " "), before.strip("\n"), trailers)
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Identity:
     """Who a commit is by."""
 
@@ -94,7 +95,7 @@ FALLBACK = Identity("perdure", "perdure@localhost")
 """The author where git knows of none."""
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class LogEntry:
     """One commit of the history."""
 
@@ -107,7 +108,7 @@ class LogEntry:
     parents: tuple[CommitId, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Changed:
     """What one commit did to one path: its bytes before and after, None where there is no file."""
 
@@ -115,7 +116,7 @@ class Changed:
     after: bytes | None
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Dirt:
     """Where the working tree differs from the last commit."""
 

@@ -7,7 +7,7 @@ the user: two changes of one definition are not merged here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from .boot_report import Skipped
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .room import Layer
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Undone:
     """A commit that was taken back, and what that did to this kernel."""
 
@@ -41,7 +41,7 @@ class Undone:
     not_on_record: StoreFault | None = None  # why the record of events does not have it
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class NotUndone:
     """Nothing was done; `why` is a clause that begins with what it is about."""
 
