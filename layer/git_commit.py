@@ -14,16 +14,13 @@ from .disk import FILE_MODE, FOLDER_MODE, Disk
 from .errors import LayerError, LayerUnusable, StoreBusy
 from .git_files import holds, refuse_link_above
 from .git_index import Index, index_of
-from .git_locks import LockFile
+from .git_locks import WAIT, LockFile
 from .git_objects import LooseObjects, commit_text, now, signature
 from .git_refs import Head, Refs
 from .git_tree import EXECUTABLE_FILE, FILE, Entry, Read, every_file, find, spliced, tree_of
 from .journal import Journal
 from .slots import fact
 from .store import CommitId, Identity, Message, parts
-
-WAIT = 5.0
-"""Seconds that a lock is waited for; git's own commands hold theirs for milliseconds."""
 
 _TRIES = 100  # to commit on a HEAD that others keep moving
 

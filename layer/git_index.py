@@ -11,13 +11,13 @@ import os
 import stat
 import struct
 from collections.abc import Container, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from .errors import LayerUnusable
 from .git_objects import object_id
 from .git_tree import Entry
-from .slots import fact
+from .slots import fact, state
 
 _HEAD = struct.Struct(">10I20sH")
 _EXTENDED = 0x4000
@@ -73,7 +73,7 @@ class Staged:
         return bool(self.flags & _ASSUMED_UNCHANGED or self.extended & _SKIP_WORKTREE)
 
 
-@dataclass(slots=True)
+@state
 class Index:
     """The index as it is being made ready: path → entry, and the paths that a merge left in conflict."""
 

@@ -25,7 +25,7 @@ NOBODY = "you"
 _LONGEST_NAME = 100  # characters; `layer_<name>` must be a file name everywhere
 # With a dot, which no layer name has: `<state>/<name>/` is the folder of that layer's events.
 _NAME_FILE = "name.txt"
-_PINNED = re.compile(r"(.+)@([0-9a-fA-F]{7,64})", re.DOTALL)
+_PINNED = r"(?s)(.+)@([0-9a-fA-F]{7,64})"
 
 
 class Origin(Enum):
@@ -130,7 +130,7 @@ def read_cells_entry(text: str, cwd: Path) -> CellsPlace:
     path = _path(text, cwd)
     if os.path.lexists(path):
         return CellsPlace(path)
-    if pinned := _PINNED.fullmatch(text):
+    if pinned := re.fullmatch(_PINNED, text):
         return CellsPlace(_path(pinned[1], cwd), pinned[2].lower())
     before, at, after = text.rpartition("@")
     if at and before and os.path.lexists(_path(before, cwd)):

@@ -15,9 +15,9 @@ from .dependents import callers, dependents
 from .given import owner_of
 from .loading import Failed
 from .others import difference, names_in
-from .plan import Table
 from .shipped import Shipped
 from .slots import fact
+from .table import Table
 from .view import Ambient, InLayer, View
 
 

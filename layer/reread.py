@@ -12,8 +12,8 @@ from .definition import RelPath
 from .errors import UnreadableFile
 from .fileformat import read
 from .naming import name_told_by
-from .plan import Entry, Table
 from .slots import fact
+from .table import Entry, Table
 
 
 @fact

@@ -1,4 +1,4 @@
-"""`@fact`: a frozen, slotted dataclass that is quick to define.
+"""`@fact`: a frozen, slotted dataclass that is quick to define. `@state`: one that can be changed.
 
 `dataclass(frozen=True, slots=True)` writes and compiles seven methods for each class and makes the class twice: half a
 millisecond, while a starting kernel defines dozens of them and uses few. Here the methods are common to all facts, and
@@ -20,13 +20,23 @@ _T = TypeVar("_T")
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def fact(cls: type[_T]) -> type[_T]:
     """Make of `cls` a frozen class with a slot for each of its annotated fields. A fact inherits from no other."""
+    return _made(cls, _COMMON | _FROZEN)
+
+
+@dataclass_transform(field_specifiers=(field,))
+def state(cls: type[_T]) -> type[_T]:
+    """As `fact`, of what changes: its fields can be set, and it has no hash."""
+    return _made(cls, _COMMON | {"__hash__": None})
+
+
+def _made(cls: type[_T], methods: dict[str, object]) -> type[_T]:
     body = dict(vars(cls))
     names = tuple(cls.__annotations__)
     defaults = {name: body.pop(name) for name in names if name in body}
     for name in ("__dict__", "__weakref__"):
         body.pop(name, None)
     metaclass: Any = type(cls)
-    made: Any = metaclass(cls.__name__, cls.__bases__, _METHODS | body | {"__slots__": names, "__match_args__": names})
+    made: Any = metaclass(cls.__name__, cls.__bases__, methods | body | {"__slots__": names, "__match_args__": names})
     made.__qualname__ = cls.__qualname__
     made.__dataclass_fields__ = _Fields(cls, defaults)
     # The fields as a tuple, or as the one value where there is only one: to compare and to hash is all it is for.
@@ -106,11 +116,5 @@ def _reduce(self: Any) -> tuple[type, tuple[object, ...]]:
     return type(self), tuple(getattr(self, name) for name in self.__slots__)
 
 
-_METHODS: dict[str, object] = {
-    "__setattr__": _setattr,
-    "__delattr__": _delattr,
-    "__eq__": _eq,
-    "__hash__": _hash,
-    "__repr__": _repr,
-    "__reduce__": _reduce,
-}
+_COMMON: dict[str, object] = {"__eq__": _eq, "__repr__": _repr, "__reduce__": _reduce}
+_FROZEN: dict[str, object] = {"__setattr__": _setattr, "__delattr__": _delattr, "__hash__": _hash}

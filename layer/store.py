@@ -24,9 +24,9 @@ Stamp: TypeAlias = tuple[int, int, int, int]
 """Of a file: inode, size, and the times of the last change of content and of inode, in nanoseconds."""
 
 _FOLDERS = frozenset(kind.folder for kind in Kind)
-_BACK = re.compile(r"(?:HEAD|@)(?:~(?P<count>\d*)|(?P<signs>\^+))?")
-_ID = re.compile(r"[0-9a-fA-F]{4,40}")
-_TRAILER = re.compile(r"([A-Za-z0-9][A-Za-z0-9-]*): (.*)")
+_BACK = r"(?:HEAD|@)(?:~(?P<count>\d*)|(?P<signs>\^+))?"
+_ID = r"[0-9a-fA-F]{4,40}"
+_TRAILER = r"([A-Za-z0-9][A-Za-z0-9-]*): (.*)"
 
 
 class NotRead(bytes):
@@ -76,7 +76,7 @@ class Message:
         """The parts of a message. Trailers are the last paragraph if it is not the first and has only `Name: value`."""
         subject, _, rest = text.strip("\n").partition("\n\n")
         before, _, last = rest.rpartition("\n\n")
-        lines = [_TRAILER.fullmatch(line) for line in last.split("\n")]
+        lines = [re.fullmatch(_TRAILER, line) for line in last.split("\n")]
         trailers = tuple((line[1], line[2]) for line in lines if line)
         if len(trailers) < len(lines):
             before, trailers = rest, ()
@@ -202,7 +202,7 @@ class Store(Protocol):
 
 def found_in(history: Iterable[LogEntry], name: str) -> LogEntry:
     """See `Store.find`; `history` is that of the store, newest first."""
-    if (steps := _BACK.fullmatch(name)) is not None:
+    if (steps := re.fullmatch(_BACK, name)) is not None:
         wanted = None
         back = steps["signs"].count("^") if steps["signs"] is not None else _count(steps["count"])
         for entry in history:
@@ -214,7 +214,7 @@ def found_in(history: Iterable[LogEntry], name: str) -> LogEntry:
                     break
                 wanted = entry.parents[0]
         raise UnknownCommit(name, "reaches behind the first commit")
-    if _ID.fullmatch(name) is None:
+    if re.fullmatch(_ID, name) is None:
         raise UnknownCommit(name, "is no commit; %layer log lists them")
     found = [entry for entry in history if entry.id.startswith(name.lower())]
     if len(found) != 1:

@@ -18,8 +18,10 @@ from .given import owner_of
 from .loading import Failed
 from .naming import name_told_by
 from .past import SHORT
-from .plan import LONGEST_SUBJECT, Context, trailers
+from .plan import LONGEST_SUBJECT, trailers
 from .returning import bring_back
+from .session import Context
+from .slots import fact
 from .store import Change, Changed, LogEntry, Message, Remove, Store, Write, holds_definition, is_same
 
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ from .dependents import callers, dependents
 from .imports import ImportEntry, ImportRecord, find
 from .slots import fact
 from .source import Statement, assigned
-from .stages import has_part
 
 MISSING = object()
 # As the interpreter itself reads them: past what a metaclass, a class or a module may say.
@@ -125,10 +124,12 @@ class View:
 
     def dependents(self, name: str) -> tuple[Definition, ...]:
         """The kept definitions that read `name` to load."""
+
         return dependents(name, self.kept.values())
 
     def callers(self, name: str) -> tuple[Definition, ...]:
         """The kept definitions that read `name` only when they are called."""
+
         return callers(name, self.kept.values())
 
     def import_path(self, name: str) -> str | None:
@@ -187,6 +188,8 @@ def value_of(name: str, namespace: Mapping[str, object]) -> object:
 def _is_older(definition: Definition | None, plain: Plain) -> bool:
     if definition is None or definition.kind is not Kind.VALUE:
         return False
+    from .stages import has_part
+
     return plain.statement is None or not has_part(definition.text, plain.statement.text)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from perdure.layer.slots import fact
+from perdure.layer.slots import fact, state
 
 
 @fact
@@ -46,6 +46,12 @@ class Nothing:
 @fact
 class Other:
     title: str
+
+
+@state
+class Shelf:
+    loans: list[Loan] = field(default_factory=list)
+    open: bool = True
 
 
 MAKINGS: list[Callable[[Any], object]] = [
@@ -107,3 +113,15 @@ def test_it_is_matched_by_its_fields_and_keeps_its_methods() -> None:
     assert Loan.__doc__ == "A book in hands."
     assert Loan.__module__ == __name__
     assert not hasattr(Loan("Emma"), "__dict__")
+
+
+def test_a_state_can_be_changed_and_has_no_hash() -> None:
+    shelf = Shelf()
+    shelf.open = False
+    shelf.loans.append(Loan("Emma"))
+    assert shelf == Shelf([Loan("Emma")], open=False)
+    assert shelf != Shelf()
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(shelf)
+    with pytest.raises(AttributeError):
+        shelf.colour = "red"  # type: ignore[attr-defined]
