@@ -131,19 +131,33 @@ class GitStore:
             pass
 
     def dirt(self) -> Dirt:
+        from .git_agreed import is_clean
+
+        with self._alone, told_as_fault(self._git):
+            commit = self._refs.head().commit
+            return Dirt() if is_clean(self.path, commit) else self._dirt(commit)
+
+    def _dirt(self, commit: CommitId | None) -> Dirt:
+        from .git_agreed import Agreement, is_ignore_file, remember
         from .git_index import index_of
         from .git_tree import every_file, tree_of
 
-        with self._alone, told_as_fault(self._git):
-            head = dict(every_file(tree_of(self._refs.head().commit, self._reader.object), self._reader.object))
-            index, newlines = index_of(self.path), self._reader.converts_newlines()
-            changed = index.conflicted | (head.keys() - index.staged.keys())
-            for path, staged in index.staged.items():
-                if head.get(path) != staged.entry or index.differs(self.path, path, staged, newlines=newlines):
-                    changed.add(path)
-            known = {os.fsdecode(path) for path in index.staged.keys() | index.conflicted}
-            unknown = unknown_files(self.path, known.__contains__, self._reader.ignored())
-            return Dirt(tuple(RelPath(os.fsdecode(path)) for path in sorted(changed)), tuple(sorted(unknown)))
+        head = dict(every_file(tree_of(commit, self._reader.object), self._reader.object))
+        index, newlines = index_of(self.path), self._reader.converts_newlines()
+        changed = index.conflicted | (head.keys() - index.staged.keys())
+        changed.update(path for path, staged in index.staged.items() if head.get(path) != staged.entry)
+        agrees = not changed
+        for path, staged in index.staged.items():
+            if index.differs(self.path, path, staged, newlines=newlines):
+                changed.add(path)
+        known = {os.fsdecode(path) for path in index.staged.keys() | index.conflicted}
+        ignored: set[str] = set()
+        unknown = [*unknown_files(self.path, known.__contains__, self._reader.ignored(told=ignored))]
+        if agrees:
+            # By an ignore file that is itself no commit's, what is ignored may be another tomorrow.
+            own = any(map(is_ignore_file, (*map(os.fsdecode, changed), *ignored, *unknown)))
+            remember(self._git, Agreement(commit, index.checksum, frozenset() if own else frozenset(ignored)))
+        return Dirt(tuple(RelPath(os.fsdecode(path)) for path in sorted(changed)), tuple(sorted(unknown)))
 
     def log(
         self, limit: int | None = None, paths: Collection[RelPath] = (), *, since: CommitId | None = None

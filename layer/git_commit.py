@@ -12,6 +12,7 @@ from pathlib import Path
 from .definition import RelPath
 from .disk import FILE_MODE, FOLDER_MODE, Disk
 from .errors import LayerError, LayerUnusable, StoreBusy
+from .git_agreed import Agreement, agreement, is_ignore_file, remember
 from .git_files import holds, refuse_link_above
 from .git_index import Index, index_of
 from .git_locks import WAIT, LockFile
@@ -77,6 +78,7 @@ class Commits:
         if self._refs.head() != built.head:
             built = self._build(leaves, message, when)
         index = index_of(self._path)
+        agreed = agreement(self._git, built.head.commit, index.checksum)
         if not os.path.lexists(lock.target):
             # To git a missing index is an empty one, but ours must not be: the next commit by hand would take all that
             # is not in it out of HEAD.
@@ -91,7 +93,8 @@ class Commits:
         # The index comes before the ref. `git commit` reads HEAD first and the index second, and takes no lock for
         # either: one that found our commit as HEAD and an index without our files would commit their removal. The
         # other way round it finds our files staged on the old HEAD, and whichever of us is second sees HEAD moved.
-        lock.publish(index.to_bytes(self._path), journal)
+        data = index.to_bytes(self._path)
+        lock.publish(data, journal)
         for _ in range(_TRIES):
             if built.commit is None:
                 return None
@@ -100,6 +103,10 @@ class Commits:
             if self._refs.move(built.head, built.commit, log_entry, journal):
                 if not lock.still_stands():
                     self._stage_again(wanted, leaves, f"{journal.token}-again")
+                elif agreed is not None and agreed.commit == built.head.commit:
+                    ignored = frozenset() if any(map(is_ignore_file, wanted)) else agreed.ignored
+                    # The same was done to index and tree, so they agree still.
+                    remember(self._git, Agreement(built.commit, data[-20:].hex(), ignored))
                 return built.commit
             built = self._build(leaves, message, when)
             if built.commit is None:

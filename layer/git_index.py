@@ -80,6 +80,7 @@ class Index:
     staged: dict[bytes, Staged] = field(default_factory=dict)
     conflicted: set[bytes] = field(default_factory=set)
     mtime_ns: int = 0  # of the file that was read
+    checksum: str = ""  # that it had, in hex digits; empty where there was none
 
     def put(self, path: bytes, entry: Entry, found: os.stat_result) -> None:
         """Stage a file that is as `entry` says. A file above it, which is a folder now, goes."""
@@ -174,7 +175,7 @@ def read_index(data: bytes, mtime_ns: int) -> Index:
         signature, version, count = struct.unpack_from(">4sII", data)
         if signature != b"DIRC" or version not in (2, 3, 4):
             raise UnreadableIndex(f"it is of version {version}")
-        index = Index(mtime_ns=mtime_ns)
+        index = Index(mtime_ns=mtime_ns, checksum=data[-20:].hex())
         at = 12
         path = b""
         for _ in range(count):
