@@ -7,7 +7,7 @@ a value.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from time import perf_counter
 from types import ModuleType
@@ -20,13 +20,14 @@ from .imports import ImportRecord, entries_of
 from .install import FromText, Image
 from .printed import printed
 from .reasons import what_it_raised
+from .slots import fact, state
 from .source import parse, unwarned
 from .stages import reads_of_definition
 
 _LONGEST = 300  # characters of an exception's message in a reason
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Waiting:
     """A definition that is kept and not loaded yet."""
 
@@ -42,7 +43,7 @@ class Waiting:
         return self.root / self.path
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Failed:
     """A definition that was to be loaded and could not be; `reason` is a clause."""
 
@@ -54,7 +55,7 @@ class Failed:
         return f"{', '.join(self.waiting.definition.gives)} cannot be loaded; {self.waiting.file}: {self.reason}"
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Loading:
     """What came of loading some that waited."""
 
@@ -73,7 +74,7 @@ class Loading:
 NOTHING = Loading()
 
 
-@dataclass(slots=True)
+@state
 class _Failure:
     """Why a file failed when it was tried last."""
 
@@ -81,7 +82,7 @@ class _Failure:
     reason: str
 
 
-@dataclass(slots=True)
+@state
 class _Round:
     """One loading on its way."""
 
