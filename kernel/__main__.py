@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 def main() -> None:
@@ -21,9 +24,27 @@ def main() -> None:
     if problem is not None:
         sys.exit(f"perdure: {problem}")
 
-    from .upstream.app import main as run_kernel
-
+    with _uncollected():
+        from .upstream.app import main as run_kernel
     run_kernel()
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Have no garbage collected during the block, which only imports: that makes much, and leaves nearly all of it.
+
+    What is there after it counts as old, as if it had been looked through. No code of the user's is in the block.
+    """
+    if not gc.isenabled() or gc.get_freeze_count():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.unfreeze()  # into the oldest generation
+        gc.enable()
 
 
 if __name__ == "__main__":

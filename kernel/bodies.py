@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
 from types import TracebackType
+
+from perdure.layer.slots import fact
 
 _TIMED = ("time", "prun")
 _BODY_FILES = ("<timed exec>", "<timed eval>", "<string>")  # what IPython and cProfile name a body's code
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Body:
     """The body of a timed cell, not yet transformed to plain Python."""
 

@@ -9,16 +9,19 @@ from __future__ import annotations
 import ast
 import logging
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from perdure.layer.decide import defines
+from perdure.layer.given import defines
 from perdure.layer.interrupts import interrupts_deferred
 from perdure.layer.outcome import NotKept, Outcome
-from perdure.layer.plan import Context
-from perdure.layer.run import Run
 from perdure.layer.source import Statement, bound_targets
 
 from .report import Report
 from .wire import RequestKind
+
+if TYPE_CHECKING:
+    from perdure.layer.run import Run
+    from perdure.layer.session import Context
 
 _log = logging.getLogger(__name__)
 
@@ -29,13 +32,16 @@ class Cell:
     def __init__(
         self,
         run: Run | None,
-        context: Context,
+        context: Callable[[], Context],
         told: tuple[str, ...] = (),
         *,
         kind: RequestKind = RequestKind.AGENT,
         ran: Callable[[str], None] | None = None,
     ) -> None:
-        """`ran` is told the text of each sequence of statements; None where nobody wrote it."""
+        """`context` tells where a commit comes from, and is asked when there is one: most cells make none.
+
+        `ran` is told the text of each sequence of statements; None where nobody wrote it.
+        """
         self.kind = kind
         self._run = run
         self._ran = ran
@@ -85,7 +91,7 @@ class Cell:
     def settled(self) -> Context:
         """Commit what waits; gives where a commit that follows comes from."""
         self.commit()
-        return self._context
+        return self._context()
 
     def keep(self, name: str) -> None:
         """`%keep name`; what comes of it is told in any kind of request, since it was asked for."""
@@ -135,7 +141,7 @@ class Cell:
 
         def flush(run: Run) -> None:
             with interrupts_deferred():  # an interrupt comes through when what was done is reported too
-                outcomes, faults = run.flush(self._context)
+                outcomes, faults = run.flush(self._context())
                 made.extend(outcomes)
                 self.report.outcomes += outcomes
                 self.report.faults += faults

@@ -19,9 +19,9 @@ from perdure.layer.definition import Kind
 from perdure.layer.errors import LayerUnusable
 from perdure.layer.making import is_blank
 from perdure.layer.place import CellsPlace, cells_entries, read_cells_entry
-from perdure.layer.plan import Entry
 from perdure.layer.safe_boot import SafeBoot
 from perdure.layer.shipped import PERSONAL, LoadedFolder, Shipped
+from perdure.layer.table import Entry
 from perdure.layer.trust import TrustRecord
 
 from .report import some

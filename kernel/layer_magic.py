@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from perdure.layer.errors import LayerError
+from perdure.layer.slots import fact
 
 from .workspace import Workspace
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _ANY = sys.maxsize  # names
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Subcommand:
     """`%layer WORD …`, by the function WORD of `module`, given the workspace and what follows."""
 

@@ -10,13 +10,13 @@ from .cell import Cell
 from .workspace import Workspace
 
 # Names stand apart by spaces or commas; in brackets, as of `area@dict[str, int]`, both belong to the name.
-_NAMES = re.compile(r"(?:\[[^\]]*\]+|[^\s,\[])+")
-_SCRATCH = re.compile(r"\s*%%scratch\b")
+_NAMES = r"(?:\[[^\]]*\]+|[^\s,\[])+"
+_SCRATCH = r"\s*%%scratch\b"
 
 
 def is_scratch(cell: str) -> bool:
     """Whether the cell asks, by `%%scratch` on its first line, to have nothing kept."""
-    return _SCRATCH.match(cell) is not None
+    return "%%scratch" in cell and re.match(_SCRATCH, cell) is not None
 
 
 def strip_scratch(lines: list[str]) -> list[str]:
@@ -88,7 +88,7 @@ def names_in(workspace: Workspace, line: str) -> list[str]:
     """The names in `line`; `area@int | float` is one."""
     layer, whole = workspace.layer, line.strip()
     is_one = layer is not None and (layer.table.giver(whole) is not None or whole in layer.variables.refused)
-    return [whole] if is_one else _NAMES.findall(line)
+    return [whole] if is_one else re.findall(_NAMES, line)
 
 
 def _keeping(workspace: Workspace) -> Cell | None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from perdure.layer.errors import LayerError
-from perdure.layer.others import Others
-from perdure.layer.refresh import Refreshed
-from perdure.layer.room import Layer
+
+if TYPE_CHECKING:
+    from perdure.layer.others import Others
+    from perdure.layer.refresh import Refreshed
+    from perdure.layer.room import Layer
 
 _log = logging.getLogger(__name__)
 _SHOWN = 4  # names in a notice before the rest is only counted

@@ -10,7 +10,6 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from perdure.layer.bounds import Bounds
@@ -21,6 +20,7 @@ from perdure.layer.plan import definitions_of
 from perdure.layer.proof import Beginning, Folder, Job, Proof, Prover, Unloadable
 from perdure.layer.room import Layer
 from perdure.layer.shipped import Shipped
+from perdure.layer.slots import state
 
 from .report import Report, some
 
@@ -29,7 +29,7 @@ _MORE = "more will not load; %layer skipped lists them"
 _PATIENCE = 2.0  # seconds that the end of the kernel waits for the end of a proof
 
 
-@dataclass(slots=True)
+@state
 class _Failure:
     """A file that will not load after a restart."""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from perdure.layer.definition import Definition, Kind
 from perdure.layer.outcome import Forgotten, Hidden, Kept, NotKept, Outcome, Returns, Unchanged
 from perdure.layer.shipped import folder_told
+from perdure.layer.slots import state
 
 from .wire import VERSION, Notices
 
@@ -15,7 +16,7 @@ _MOST = 4  # lines of a kind
 _SHOWN = 60  # characters of a value's text in a notice
 
 
-@dataclass(slots=True)
+@state
 class Report:
     """Filled while a cell runs, read when it has ended."""
 

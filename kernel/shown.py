@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from io import StringIO
 from typing import TYPE_CHECKING, TypeAlias
+
+from perdure.layer.slots import fact
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,7 +19,7 @@ _WIDTH = 80  # characters
 _PRE = "margin: 0; padding-left: var(--jp-code-padding, 0)"  # in line with other outputs in JupyterLab
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Shown:
     """An answer; `next_cell` is what is to stand in the next cell, None to leave that alone."""
 
@@ -27,7 +28,7 @@ class Shown:
     next_cell: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Table:
     """Rows of texts under `headers`; without headers, columns that stand under each other."""
 

@@ -20,10 +20,10 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import perdure
+from perdure.layer.slots import fact
 
 KERNEL_NAME = "perdure"
 
@@ -32,7 +32,7 @@ class InstallError(Exception):
     """The kernelspec could not be installed; the message says why and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Installed:
     """A kernelspec that is in place."""
 

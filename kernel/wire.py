@@ -6,9 +6,8 @@ Standard library only: the client imports this file and nothing else of the kern
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 _E = TypeVar("_E", bound=Enum)
 
@@ -39,8 +38,7 @@ DEFAULT_NOTICES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """What an execute request says beside its code."""
 
     kind: RequestKind

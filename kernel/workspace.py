@@ -1,6 +1,7 @@
 """What one kernel has to work with: its layer, or the reason it has none, its cells folders, and the cells it runs.
 
-Owns how a kernel comes by its layer: mode, place, trust, boot. Knows no IPython: the namespace is a mapping.
+Owns how a kernel comes by its layer: mode, place, trust, boot. Knows no IPython: the namespace is a mapping. What a
+start needs only now and then, as for a project's layer, is imported where it is: every first reply waits for this file.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import sys
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,17 +32,16 @@ from perdure.layer.place import (
     Place,
     read_mode,
 )
-from perdure.layer.plan import Context
 from perdure.layer.project import find_project
 from perdure.layer.room import Layer
 from perdure.layer.safe_boot import SafeBoot
-from perdure.layer.session import session_id
+from perdure.layer.session import Context, session_id
 from perdure.layer.source import Source
 from perdure.layer.starting import Replayed
 from perdure.layer.trust import TrustRecord
 from perdure.layer.view import MODULE_NAMES
 
-from . import boot_notices, others, projects
+from . import boot_notices, others
 from .cell import Cell
 from .cells_folders import CellsFolders
 from .choosing import Choosing, git_name
@@ -192,12 +193,12 @@ class Workspace:
         if request.keeps and request.notices is Notices.ALL and layer is not None and layer.tracked.is_stirred:
             self.complete()
             told += others.news(layer)
-        context = Context(
-            self.session,
-            count,
-            self._notebooks.name(request.notebook),
-            Source(code).leading_comment() if keeps and "#" in code else "",
-        )
+
+        @cache
+        def context() -> Context:
+            note = Source(code).leading_comment() if "#" in code else ""
+            return Context(self.session, count, self._notebooks.name(request.notebook), note)
+
         run = layer.run() if layer is not None and keeps else None
         ran = self.ran.append if request.keeps else None
         return Cell(run, context, tuple(told), kind=request.kind, ran=ran)
@@ -264,6 +265,8 @@ class Workspace:
         cwd = Path.cwd()
         place = self.choosing.chosen(cwd)
         if place.origin is Origin.PROJECT:
+            from . import projects
+
             if projects.open_found(self, place, cwd):
                 return
             place = self.choosing.personal()

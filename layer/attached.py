@@ -16,11 +16,11 @@ from .binding import bound_names
 from .callables import FUNCTIONS, makers, makes_method
 from .compose import Composer
 from .definition import Kind
-from .given import is_output_name, owner_of, registered_for, registrations
+from .given import is_output_name, owner_of, registered_for, registering, registrations
 from .leaving import forgotten, leave
 from .outcome import Forgotten, NotKept, Outcome, Returns
 from .purity import why_impure
-from .source import Statement, dotted
+from .source import Statement
 from .tree import walk
 from .view import Imported, InLayer, View, class_dict, followed, value_of
 
@@ -114,19 +114,6 @@ def put_on(node: _Function, view: View) -> tuple[str, ...]:
         return ()
     found = (f"{owner}.{node.name}" for owner in _classes_named(node, view) if _is_on(node, owner, view))
     return tuple(dict.fromkeys(found))
-
-
-def registering(node: ast.stmt) -> str | None:
-    """What `node` is a bare call of `register` of: `K` of `K.register(int)`, `F.m` of `F.m.register(int)(g)`."""
-    if not isinstance(node, ast.Expr):
-        return None
-    call = node.value
-    while isinstance(call, ast.Call):
-        match call.func:
-            case ast.Attribute(value=ast.Name() | ast.Attribute() as registry, attr="register"):
-                return dotted(registry)
-        call = call.func
-    return None
 
 
 def remembers(name: str, view: View) -> bool:

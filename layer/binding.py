@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, auto
 
+from .slots import state
 from .tree import children
 
 _BIND_NOTHING = frozenset(
@@ -27,7 +28,7 @@ class ScopeKind(Enum):
     TYPE = auto()  # type parameters and what they are in scope of (PEP 695): sees the class around it
 
 
-@dataclass(slots=True)
+@state
 class Scope:
     """The names bound so far; in functions all are bound beforehand, elsewhere as statements run."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import ModuleType
 from typing import Protocol
@@ -25,10 +25,11 @@ from .loading import Waiting
 from .order import in_order, waits_of
 from .printed import printed
 from .reasons import why_not_found, why_raised
+from .slots import fact
 from .view import MODULE_NAMES
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Given:
     """A definition of a cells folder."""
 
@@ -51,13 +52,13 @@ class Base(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class _Failure:
     error: Exception
     loaded: int  # how many files had been loaded then
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Recipe:
     """How a boot in which nothing was left out went, so that the next one can go the same way (`replay`)."""
 
@@ -69,7 +70,7 @@ class Recipe:
     answers: Answers  # what was told of packages
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Done:
     """What of a boot has been done already, by a recipe."""
 

@@ -15,7 +15,6 @@ import struct
 import sys
 import zlib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType
 from typing import Any, Self
@@ -28,6 +27,7 @@ from .disk import Disk
 from .facts import from_plain
 from .fileformat import decode
 from .finding import Answers
+from .slots import fact
 from .store import Stamp
 
 FORMAT = 1
@@ -53,7 +53,7 @@ def bundle_file(cache: Path, root: Path) -> Path:
     return folder_in(cache, root) / f"{sys.implementation.cache_tag}.bundle"
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Plan:
     """What a start asks of a bundle first. Files are told by their numbers in `paths`."""
 

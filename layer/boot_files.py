@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, ModuleType
 
@@ -20,11 +19,12 @@ from .install import Compiled, FromText, compile_file
 from .naming import name_told_by
 from .order import Loadable
 from .scope import Reads
+from .slots import fact
 from .source import parse
 from .view import RESERVED
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Known:
     """A file that was read by an earlier boot and has not changed since."""
 

@@ -13,16 +13,16 @@ import hashlib
 import json
 import mmap
 import os
-import secrets
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import NewType
 
 from .definition import RelPath
 from .errors import StoreFault
 from .jsonlines import lines
+from .slots import state
 
 Mark = NewType("Mark", str)
 """A file by its path and content: enough to tell a text from the one before, and made in no time."""
@@ -45,7 +45,7 @@ def folder_in(cache: Path, root: Path) -> Path:
     return cache / "boot" / hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:32]
 
 
-@dataclass(slots=True)
+@state
 class Known:
     """What earlier boots say of files."""
 
@@ -149,7 +149,7 @@ class BootJournal:
         path, marks = self._folder / "known.jsonl", [*there]
         try:
             if marks and self._lines > _TOO_LONG + len(marks) // _TOO_LONG:
-                temporary = path.with_name(f"{secrets.token_hex(8)}.tmp")
+                temporary = path.with_name(f"{os.urandom(8).hex()}.tmp")
                 temporary.write_bytes(_text(self.known.facts(marks)))
                 temporary.replace(path)
             else:
@@ -159,7 +159,7 @@ class BootJournal:
             pass
 
     def _open(self) -> None:
-        name = secrets.token_hex(8)
+        name = os.urandom(8).hex()
         self._file = self._folder / f"{name}.tmp"
         self._descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         # A lock of this process alone, which its children have no part in.

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from .definition import Definition, RelPath
 from .loading import Failed, Waiting
 from .reasons import RAISED, without_what_was_said
+from .slots import fact
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Skipped:
     """A file that was not loaded; `reason` is a clause."""
 
@@ -29,7 +28,7 @@ class Skipped:
         return self.reason.startswith(RAISED)
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Loaded:
     """A definition that is live now."""
 
@@ -39,7 +38,7 @@ class Loaded:
     lazy: str | None = None  # the name in an annotation that nothing defines: annotations are strings then
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class BootReport:
     """What came of the files of one folder."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from .slots import fact
 
 _SHARE = 3  # no file takes more than this part of what is left: after some that hang there is time for the rest
 _LEAST = 1000  # a boot with less than this part of its time left is over
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Bounds:
     """What a person waits for a kernel, in seconds."""
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from .definition import Kind, RelPath
@@ -16,12 +15,13 @@ from .git_files import definition_files
 from .git_head import commit_at
 from .opening import check_format, format_of, resolved
 from .place import CELLS_VARIABLE, CellsPlace
+from .slots import fact
 from .trust import TrustRecord, why_not_owned
 
 _SHOWN = 10  # hex digits of a commit id in a sentence
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class CellsFolder:
     """A cells folder that may be loaded, by its resolved path, and its definition files."""
 
@@ -30,7 +30,7 @@ class CellsFolder:
     files: Mapping[RelPath, bytes]
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Refused:
     """A cells folder that is not loaded; `why` is a clause that follows its path and says what to do."""
 

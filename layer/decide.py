@@ -19,9 +19,9 @@ from .given import is_output_name, kind_of, method_keys, owner_of
 from .known import TYPE_MAKERS
 from .leaving import PLAIN_NOW, forgotten, leave
 from .outcome import Forgotten, Hidden, Kept, NotKept, Outcome, Returns
-from .purity import import_path, why_impure
+from .purity import why_impure
 from .scope import reads_of
-from .source import Statement, assigned, bound_targets, deleted_attributes, deleted_names, dotted
+from .source import Statement, assigned, bound_targets, deleted_attributes, deleted_names, dotted, import_path
 from .stages import defining_statement
 from .tree import walk
 from .view import RESERVED, Ambient, Imported, InLayer, View, gives_again, is_literal
@@ -139,18 +139,6 @@ def _set_beside(node: ast.stmt, view: View) -> tuple[Outcome, ...]:
         else:
             outcomes += leave(view, (name,), PLAIN_NOW if isinstance(node, _SIMPLE) else _SET_IN_BLOCK)
     return tuple(outcomes)
-
-
-def defines(node: ast.stmt) -> bool:
-    """Whether `node` may be a defining statement, told before it runs.
-
-    Only such statements may share a commit: any other may take long, and a kill in it must lose nothing before it.
-    """
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Delete):
-        return True
-    names = bound_targets(node) or (isinstance(node, ast.Assign) and method_keys(node))
-    value = getattr(node, "value", None)
-    return bool(names) and not any(isinstance(part, ast.Call | ast.Await) for part in walk([value or node]))
 
 
 def _assigned(statement: Statement, names: tuple[str, ...], view: View, forced: bool) -> tuple[Outcome, ...]:

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from .definition import RelPath
 from .given import owner_of
 from .order import Loadable, Waits
+from .slots import fact
 from .source import dotted
 from .tree import children, walk
 
 _METACLASS_METHODS = ("__prepare__", "__new__", "__init__", "__init_subclass__")
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class NeededImport:
     """A module that loading a file imports."""
 
@@ -55,7 +56,7 @@ def _imports(body: Sequence[ast.AST], guarded: bool) -> Iterator[NeededImport]:
                 yield from _imports(children(node), guarded or not isinstance(node, ast.With))
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Elsewhere:
     """What was loaded before: the definitions of earlier folders, by the names they give."""
 
@@ -64,7 +65,7 @@ class Elsewhere:
     needed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # names that one which waits needs to load
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Decided:
     """Which of the files wait, and which need not be tried."""
 

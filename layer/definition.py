@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from enum import Enum
 from typing import NewType
+
+from .slots import fact
 
 Key = NewType("Key", str)
 """What a definition is kept under: its top-level name; `Foo.m` for a method put on a class, `f@Type` for what is
@@ -28,7 +29,7 @@ class Kind(Enum):
         return self.value
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Definition:
     """One named thing and all that its file says of it.
 

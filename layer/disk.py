@@ -9,14 +9,13 @@ from __future__ import annotations
 import errno
 import os
 import re
-import secrets
 from pathlib import Path
 from typing import Protocol
 
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
 
-_TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.tmp")
+_TEMPORARY = r"\.[0-9a-f]{16}\.tmp"
 _NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK)
 
 
@@ -61,7 +60,7 @@ class Disk(Protocol):
 
 def is_temporary(name: str) -> bool:
     """Whether a file of this name is what a write that was killed leaves."""
-    return _TEMPORARY.fullmatch(name) is not None
+    return name.endswith(".tmp") and re.fullmatch(_TEMPORARY, name) is not None
 
 
 def sync_folder(path: Path) -> None:
@@ -83,7 +82,7 @@ class RealDisk:
         path.mkdir(mode=FOLDER_MODE, exist_ok=True)
 
     def write(self, path: Path, data: bytes, *, mode: int = FILE_MODE) -> os.stat_result:
-        temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")  # see is_temporary
+        temporary = path.with_name(f".{os.urandom(8).hex()}.tmp")  # see is_temporary
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         try:
             try:

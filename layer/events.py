@@ -6,7 +6,6 @@ Owns the names of the events and the fields every one has. Decides nothing: who 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 from . import jsonlines
 from .disk import Disk
+from .slots import fact
 
 
 class EventName(Enum):
@@ -24,7 +24,7 @@ class EventName(Enum):
     FILE_SKIPPED = "file_skipped"
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Event:
     """One line as read back. `event` is a plain text: a later perdure may have written names this one lacks."""
 

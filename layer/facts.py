@@ -7,7 +7,6 @@ the kernel that asks, as the names a star import brings, is left open.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from typing import Any
 
 from .binding import bound_names
@@ -18,10 +17,11 @@ from .given import base_of
 from .imports import ImportEntry, unexpanded_entries
 from .mentions import spoken
 from .scope import Reads
+from .slots import fact
 from .stages import reads_of_definition
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Facts:
     """What is to be known of a file before it runs, and of its imports after it did."""
 

@@ -8,23 +8,23 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
 from .binding import bound_names
 from .definition import Definition, Key, Kind, RelPath
 from .errors import UnreadableFile
 from .given import given_by_all, kind_of_all, owner_of
+from .slots import fact
 from .source import Source, parse
 from .store import NotRead
 
 HEADER = "# perdure:"
 _FIELDS = ("needs", "overrides", "after", "name")
 _DIGEST = "sha256:"
-_MARKS = re.compile(r"[%,;\n\r]")
+_MARKS = r"[%,;\n\r]"
 # What `tokenize.open`, and so `linecache`, takes for the encoding of a file in its first two lines (PEP 263).
-_COOKIE = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*[-\w.]+")
-_CONFLICT = re.compile(r"^(<<<<<<< |>>>>>>> |\|\|\|\|\|\|\| |=======$)", re.MULTILINE)
+_COOKIE = r"[ \t\f]*#.*?coding[:=][ \t]*[-\w.]+"
+_CONFLICT = r"(?m)^(<<<<<<< |>>>>>>> |\|\|\|\|\|\|\| |=======$)"
 
 
 def render(definition: Definition) -> bytes:
@@ -32,7 +32,7 @@ def render(definition: Definition) -> bytes:
     parts = []
     header = _header(definition)
     is_first = not definition.imports
-    has_cookie = is_first and any(map(_COOKIE.match, definition.text.split("\n", 2)[:2]))
+    has_cookie = is_first and any(re.match(_COOKIE, line) for line in definition.text.split("\n", 2)[:2])
     # Without a header a definition whose own comment looks like ours would be read as having one.
     if header or has_cookie or (is_first and definition.text.startswith(HEADER)):
         parts.append(f"{HEADER}{header}\n")
@@ -45,7 +45,7 @@ def render(definition: Definition) -> bytes:
     return "".join(parts).encode()
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class File:
     """A definition file as read."""
 
@@ -112,7 +112,7 @@ def decode(path: RelPath, data: bytes) -> str:
 
 
 def _not_python(path: RelPath, text: str, error: BaseException) -> UnreadableFile:
-    if conflict := _CONFLICT.search(text):
+    if conflict := re.search(_CONFLICT, text):
         line = text.count("\n", 0, conflict.start()) + 1
         return UnreadableFile(path, line, "it has merge conflict markers")
     if isinstance(error, SyntaxError):
@@ -143,7 +143,7 @@ def _read_header(text: str) -> dict[str, tuple[str, ...]] | None:
 
 def _encoded(value: str) -> str:
     """`value` without what the first line has a meaning for, as of the key `size@Union[list, tuple]`."""
-    return _MARKS.sub(lambda mark: quote(mark[0], safe=""), value)
+    return re.sub(_MARKS, lambda mark: quote(mark[0], safe=""), value)
 
 
 def _leading_imports(body: list[ast.stmt]) -> tuple[list[ast.stmt], list[ast.stmt]]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import ModuleType
 
 from .deferral import NeededImport
+from .slots import fact
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Answers:
     """What was told of imports and packages, for who asks the same again."""
 

@@ -1,7 +1,7 @@
 """`GitStore`: a layer kept in a git repository.
 
-Everything is read and written by the git_*.py beside this file, written through the Disk port. Knows nothing of
-definitions beyond where their files lie.
+Everything is read and written by the git_*.py beside this file, written through the Disk port; what writes is imported
+when there is something to write. Knows nothing of definitions beyond where their files lie.
 """
 
 from __future__ import annotations
@@ -11,26 +11,25 @@ import shutil
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .definition import RelPath
 from .disk import Disk
 from .errors import LayerUnusable, UnknownCommit
-from .git_commit import WAIT, Commits
 from .git_dulwich import Reader, git_identity
 from .git_files import definition_files, definition_stamps, drop_empty_folders, unknown_files
-from .git_index import index_of
-from .git_locks import TURN, turn
-from .git_recovery import Note, take_back
+from .git_locks import TURN, WAIT, turn
 from .git_refs import Refs
-from .git_tree import every_file, tree_of
 from .interrupts import interrupts_deferred
 from .journal import Journal, told_as_fault
 from .store import FALLBACK, Change, Changed, CommitId, Dirt, Identity, LogEntry, Message, Stamp, Write, parts
 
 if TYPE_CHECKING:
+    from .git_commit import Commits
     from .git_history import History
+    from .git_recovery import Note
 
 _FOLDERS = ("objects/info", "objects/pack", "refs/heads", "refs/tags", "info")
 _FILES = {
@@ -53,7 +52,6 @@ class GitStore:
         self._refs = Refs(self._git, disk, WAIT)
         self._author = author
         self._reader = Reader(path)
-        self._commits = Commits(path, self._signer, disk, self._refs, self._reader.object)
         self._alone = threading.RLock()  # dulwich's object store is not made for two threads at once
 
     @classmethod
@@ -99,6 +97,8 @@ class GitStore:
 
     def commit(self, changes: Sequence[Change], message: Message) -> CommitId | None:
         """See `Store.commit`. LayerUnusable where HEAD names no branch or a merge is under way."""
+        from .git_recovery import Note
+
         wanted = {change.path: change.data if isinstance(change, Write) else None for change in changes}
         for path in wanted:
             parts(path)
@@ -131,16 +131,33 @@ class GitStore:
             pass
 
     def dirt(self) -> Dirt:
+        from .git_agreed import is_clean
+
         with self._alone, told_as_fault(self._git):
-            head = dict(every_file(tree_of(self._refs.head().commit, self._reader.object), self._reader.object))
-            index, newlines = index_of(self.path), self._reader.converts_newlines()
-            changed = index.conflicted | (head.keys() - index.staged.keys())
-            for path, staged in index.staged.items():
-                if head.get(path) != staged.entry or index.differs(self.path, path, staged, newlines=newlines):
-                    changed.add(path)
-            known = {os.fsdecode(path) for path in index.staged.keys() | index.conflicted}
-            unknown = unknown_files(self.path, known.__contains__, self._reader.ignored())
-            return Dirt(tuple(RelPath(os.fsdecode(path)) for path in sorted(changed)), tuple(sorted(unknown)))
+            commit = self._refs.head().commit
+            return Dirt() if is_clean(self.path, commit) else self._dirt(commit)
+
+    def _dirt(self, commit: CommitId | None) -> Dirt:
+        from .git_agreed import Agreement, is_ignore_file, remember
+        from .git_index import index_of
+        from .git_tree import every_file, tree_of
+
+        head = dict(every_file(tree_of(commit, self._reader.object), self._reader.object))
+        index, newlines = index_of(self.path), self._reader.converts_newlines()
+        changed = index.conflicted | (head.keys() - index.staged.keys())
+        changed.update(path for path, staged in index.staged.items() if head.get(path) != staged.entry)
+        agrees = not changed
+        for path, staged in index.staged.items():
+            if index.differs(self.path, path, staged, newlines=newlines):
+                changed.add(path)
+        known = {os.fsdecode(path) for path in index.staged.keys() | index.conflicted}
+        ignored: set[str] = set()
+        unknown = [*unknown_files(self.path, known.__contains__, self._reader.ignored(told=ignored))]
+        if agrees:
+            # By an ignore file that is itself no commit's, what is ignored may be another tomorrow.
+            own = any(map(is_ignore_file, (*map(os.fsdecode, changed), *ignored, *unknown)))
+            remember(self._git, Agreement(commit, index.checksum, frozenset() if own else frozenset(ignored)))
+        return Dirt(tuple(RelPath(os.fsdecode(path)) for path in sorted(changed)), tuple(sorted(unknown)))
 
     def log(
         self, limit: int | None = None, paths: Collection[RelPath] = (), *, since: CommitId | None = None
@@ -185,6 +202,8 @@ class GitStore:
         with interrupts_deferred(), self._alone, turn(lock, self._disk, WAIT):
             with told_as_fault(self._git):
                 if note := lock.read_bytes():
+                    from .git_recovery import take_back
+
                     take_back(self.path, note, self._disk, self._refs, self._reader.object)
                     self._disk.cut(lock, 0)
             yield
@@ -202,6 +221,12 @@ class GitStore:
                 self._disk.cut(lock, 0)
             except OSError:
                 pass  # taken for a dead one's by the next turn, which finds nothing to take back
+
+    @cached_property
+    def _commits(self) -> Commits:
+        from .git_commit import Commits
+
+        return Commits(self.path, self._signer, self._disk, self._refs, self._reader.object)
 
     def _signer(self) -> Identity:
         """Who commits: as told, else whom git knows, asked when the first commit is made: reading needs no author."""

@@ -6,24 +6,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from .definition import RelPath
 from .disk import FILE_MODE, FOLDER_MODE, Disk
 from .errors import LayerError, LayerUnusable, StoreBusy
+from .git_agreed import Agreement, agreement, is_ignore_file, remember
 from .git_files import holds, refuse_link_above
 from .git_index import Index, index_of
-from .git_locks import LockFile
+from .git_locks import WAIT, LockFile
 from .git_objects import LooseObjects, commit_text, now, signature
 from .git_refs import Head, Refs
 from .git_tree import EXECUTABLE_FILE, FILE, Entry, Read, every_file, find, spliced, tree_of
 from .journal import Journal
+from .slots import fact
 from .store import CommitId, Identity, Message, parts
-
-WAIT = 5.0
-"""Seconds that a lock is waited for; git's own commands hold theirs for milliseconds."""
 
 _TRIES = 100  # to commit on a HEAD that others keep moving
 
@@ -36,7 +34,7 @@ _UNDER_WAY = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class _Built:
     """A commit ready to become HEAD: on what, and its id, None where the tree is HEAD's already."""
 
@@ -80,6 +78,7 @@ class Commits:
         if self._refs.head() != built.head:
             built = self._build(leaves, message, when)
         index = index_of(self._path)
+        agreed = agreement(self._git, built.head.commit, index.checksum)
         if not os.path.lexists(lock.target):
             # To git a missing index is an empty one, but ours must not be: the next commit by hand would take all that
             # is not in it out of HEAD.
@@ -94,7 +93,8 @@ class Commits:
         # The index comes before the ref. `git commit` reads HEAD first and the index second, and takes no lock for
         # either: one that found our commit as HEAD and an index without our files would commit their removal. The
         # other way round it finds our files staged on the old HEAD, and whichever of us is second sees HEAD moved.
-        lock.publish(index.to_bytes(self._path), journal)
+        data = index.to_bytes(self._path)
+        lock.publish(data, journal)
         for _ in range(_TRIES):
             if built.commit is None:
                 return None
@@ -103,6 +103,10 @@ class Commits:
             if self._refs.move(built.head, built.commit, log_entry, journal):
                 if not lock.still_stands():
                     self._stage_again(wanted, leaves, f"{journal.token}-again")
+                elif agreed is not None and agreed.commit == built.head.commit:
+                    ignored = frozenset() if any(map(is_ignore_file, wanted)) else agreed.ignored
+                    # The same was done to index and tree, so they agree still.
+                    remember(self._git, Agreement(built.commit, data[-20:].hex(), ignored))
                 return built.commit
             built = self._build(leaves, message, when)
             if built.commit is None:

@@ -86,15 +86,25 @@ class Reader:
             return False
         return said.lower() in (b"true", b"yes", b"on", b"1", b"input")
 
-    def ignored(self) -> Callable[[str], bool]:
-        """Whether git ignores a path, by all of git's ignore files. A folder is asked for with a slash at its end."""
+    def ignored(self, told: set[str]) -> Callable[[str], bool]:
+        """Whether git ignores a path, by all of git's ignore files. A folder is asked for with a slash at its end.
+
+        What those in the working tree alone have it ignore, which no other can overrule, is added to `told`.
+        """
         from dulwich.ignore import IgnoreFilterManager
 
         rules = IgnoreFilterManager.from_repo(self._repo())
+        own = IgnoreFilterManager(str(self._path), [], ignorecase=False)
+
+        def does(manager: IgnoreFilterManager, path: str) -> bool:
+            # After `docs/*` and `!docs/a` dulwich calls `docs/` ignored too, though git looks into it.
+            return bool(manager.is_ignored(path)) and (not path.endswith("/") or manager.may_prune_directory(path))
 
         def ignored(path: str) -> bool:
-            # After `docs/*` and `!docs/a` dulwich calls `docs/` ignored too, though git looks into it.
-            return bool(rules.is_ignored(path)) and (not path.endswith("/") or rules.may_prune_directory(path))
+            if does(own, path):
+                told.add(path)
+                return True
+            return does(rules, path)
 
         return ignored
 

@@ -11,12 +11,13 @@ import os
 import stat
 import struct
 from collections.abc import Container, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from .errors import LayerUnusable
 from .git_objects import object_id
 from .git_tree import Entry
+from .slots import fact, state
 
 _HEAD = struct.Struct(">10I20sH")
 _EXTENDED = 0x4000
@@ -33,7 +34,7 @@ class UnreadableIndex(ValueError):
     """These bytes are no index, or one in a form that is not read here; the text says which."""
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Stat:
     """What git remembers of a file to see whether it was touched; each number cut to 32 bits."""
 
@@ -57,7 +58,7 @@ class Stat:
 _UNSEEN = Stat(0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Staged:
     """One entry of the index."""
 
@@ -72,13 +73,14 @@ class Staged:
         return bool(self.flags & _ASSUMED_UNCHANGED or self.extended & _SKIP_WORKTREE)
 
 
-@dataclass(slots=True)
+@state
 class Index:
     """The index as it is being made ready: path → entry, and the paths that a merge left in conflict."""
 
     staged: dict[bytes, Staged] = field(default_factory=dict)
     conflicted: set[bytes] = field(default_factory=set)
     mtime_ns: int = 0  # of the file that was read
+    checksum: str = ""  # that it had, in hex digits; empty where there was none
 
     def put(self, path: bytes, entry: Entry, found: os.stat_result) -> None:
         """Stage a file that is as `entry` says. A file above it, which is a folder now, goes."""
@@ -173,7 +175,7 @@ def read_index(data: bytes, mtime_ns: int) -> Index:
         signature, version, count = struct.unpack_from(">4sII", data)
         if signature != b"DIRC" or version not in (2, 3, 4):
             raise UnreadableIndex(f"it is of version {version}")
-        index = Index(mtime_ns=mtime_ns)
+        index = Index(mtime_ns=mtime_ns, checksum=data[-20:].hex())
         at = 12
         path = b""
         for _ in range(count):

@@ -22,6 +22,9 @@ from .journal import Journal, told_as_fault
 TURN = "perdure.lock"
 """The file in the git folder by which kernels take turns. Empty but for the note of a commit that is under way."""
 
+WAIT = 5.0
+"""Seconds that a lock is waited for; git's own commands hold theirs for milliseconds."""
+
 PAUSE = 0.005  # seconds between two looks at a lock: about as long as git holds one
 
 

@@ -8,26 +8,25 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from .definition import RelPath
 from .disk import FILE_MODE, FOLDER_MODE, Disk, is_temporary
 from .errors import StoreFault
-from .git_commit import WAIT, names_of, refuse_conflicts, refuse_what_is_under_way
+from .git_commit import names_of, refuse_conflicts, refuse_what_is_under_way
 from .git_files import drop_empty_folders, refuse_link_above
 from .git_index import Index, index_of
-from .git_locks import LockFile
+from .git_locks import WAIT, LockFile
 from .git_objects import object_id
 from .git_refs import Refs
 from .git_tree import EXECUTABLE_FILE, FILE, Entry, Read, find, tree_of
 from .journal import Journal
+from .slots import fact
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Note:
     """A commit that is under way: the token in the names of its spares, and the blob of each path, None for removed."""
 
@@ -37,7 +36,7 @@ class Note:
     @classmethod
     def of(cls, wanted: Mapping[RelPath, bytes | None]) -> Note:
         blobs = {path: None if data is None else object_id("blob", data) for path, data in wanted.items()}
-        return cls(secrets.token_hex(8), blobs)
+        return cls(os.urandom(8).hex(), blobs)
 
     def to_bytes(self) -> bytes:
         return json.dumps({"token": self.token, "blobs": self.blobs}).encode("ascii") + b"\n"

@@ -5,22 +5,22 @@ microseconds; knows nothing of objects and of the index.
 from __future__ import annotations
 
 import os
-import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from .disk import Disk
 from .errors import LayerUnusable
 from .git_locks import LockFile
 from .journal import Journal
+from .slots import fact
 from .store import CommitId
 
-_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")  # SHA-1, or SHA-256
+_LENGTHS = (40, 64)  # hex digits of SHA-1 and SHA-256
+_HEX = frozenset("0123456789abcdef")
 NOTHING = "0" * 40
 """What git writes in a reflog where there was no commit yet."""
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Head:
     """What HEAD says: the branch (None where HEAD is detached) and the last commit (None before the first)."""
 
@@ -91,7 +91,7 @@ class Refs:
         return True
 
     def _id(self, text: str, ref: str) -> CommitId:
-        if not _ID.fullmatch(text):
+        if len(text) not in _LENGTHS or not _HEX.issuperset(text):
             raise LayerUnusable(
                 self._git, f"has a damaged ref, {ref}", "`git fsck` and `git reflog` there help mend it"
             )

@@ -7,8 +7,9 @@ the folders it touches.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from .slots import fact
 
 FILE = 0o100644
 EXECUTABLE_FILE = 0o100755
@@ -21,7 +22,7 @@ Read: TypeAlias = Callable[[str], bytes]
 Add: TypeAlias = Callable[[str, bytes], str]
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Entry:
     """What a name in a tree stands for: git's mode, and the id of the object."""
 

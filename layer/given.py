@@ -15,12 +15,12 @@ from .source import bound_targets, dotted
 from .tree import walk
 
 _Function = (ast.FunctionDef, ast.AsyncFunctionDef)
-_OUTPUT_NAMES = re.compile(r"_+\d*$|_i+$|_i\d+$|_oh$|_ih$|_dh$")
+_OUTPUT_NAMES = r"_+\d*$|_i+$|_i\d+$|_oh$|_ih$|_dh$"
 
 
 def is_output_name(name: str) -> bool:
     """Whether the shell itself sets `name` as cells run: `_`, `_3`, `_i3`."""
-    return _OUTPUT_NAMES.match(name) is not None
+    return re.match(_OUTPUT_NAMES, name) is not None
 
 
 def given_by(node: ast.stmt) -> tuple[str, ...]:
@@ -90,6 +90,31 @@ def registration_types(node: ast.FunctionDef | ast.AsyncFunctionDef) -> frozense
 
 def _is_bare_register(decorator: ast.expr) -> bool:
     return isinstance(decorator, ast.Attribute) and decorator.attr == "register"
+
+
+def registering(node: ast.stmt) -> str | None:
+    """What `node` is a bare call of `register` of: `K` of `K.register(int)`, `F.m` of `F.m.register(int)(g)`."""
+    if not isinstance(node, ast.Expr):
+        return None
+    call = node.value
+    while isinstance(call, ast.Call):
+        match call.func:
+            case ast.Attribute(value=ast.Name() | ast.Attribute() as registry, attr="register"):
+                return dotted(registry)
+        call = call.func
+    return None
+
+
+def defines(node: ast.stmt) -> bool:
+    """Whether `node` may be a defining statement, told before it runs.
+
+    Only such statements may share a commit: any other may take long, and a kill in it must lose nothing before it.
+    """
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Delete):
+        return True
+    names = bound_targets(node) or (isinstance(node, ast.Assign) and method_keys(node))
+    value = getattr(node, "value", None)
+    return bool(names) and not any(isinstance(part, ast.Call | ast.Await) for part in walk([value or node]))
 
 
 def owner_of(name: str) -> str | None:

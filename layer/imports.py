@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from types import BuiltinFunctionType, FunctionType, ModuleType
 
+from .slots import fact
 from .tree import children
 
 _MISSING = object()
@@ -31,7 +31,7 @@ from matplotlib.pylab import *
 _SHARED = (int, bool, str, bytes, type(None), type(Ellipsis))
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class ImportEntry:
     """One binding that an import statement made."""
 

@@ -11,23 +11,23 @@ import ast
 import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from types import CodeType, MappingProxyType
 from typing import Any, TypeAlias
 
 from .binding import bound_names
 from .definition import Definition, Kind
+from .slots import fact
 from .source import unwarned
 from .view import ATOMS, MISSING, RESERVED, class_dict, equal, value_of
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class InPlace:
     """The statement that defined it has just run: the live object is there."""
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class FromText:
     """Run `text`, the whole of a definition's file, as the code of `filename`."""
 
@@ -37,7 +37,7 @@ class FromText:
     compiled: Compiled | None = None  # what `text` was compiled to, without lazy annotations; None where it is to be
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Compiled:
     """A definition's file as it runs, and the names that it binds."""
 

@@ -8,7 +8,6 @@ full made the undo necessary.)
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,7 +37,7 @@ class Journal:
     def __init__(self, disk: Disk, spares: Path, token: str | None = None) -> None:
         """`token` is in the name of every spare, so that they can be found after a kill."""
         self.disk = disk
-        self.token = token or secrets.token_hex(8)
+        self.token = token or os.urandom(8).hex()
         self._folder = spares  # on the file system of everything that is written
         self._undos: list[Undo] = []
         self._spares: list[Path] = []

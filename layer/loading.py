@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -24,6 +24,7 @@ from .imports import ImportRecord, entries_of
 from .install import FromText, Image
 from .printed import printed
 from .reasons import what_it_raised
+from .slots import fact, state
 from .source import parse, unwarned
 from .stages import reads_of_definition
 from .view import MISSING
@@ -34,7 +35,7 @@ Asked: TypeAlias = Callable[[float | None], AbstractContextManager[Round]]
 _LONGEST = 300  # characters of an exception's message in a reason
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Waiting:
     """A definition that is kept and not loaded yet."""
 
@@ -50,7 +51,7 @@ class Waiting:
         return self.root / self.path
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Failed:
     """A definition that was to be loaded and could not be; `reason` is a clause."""
 
@@ -62,7 +63,7 @@ class Failed:
         return f"{', '.join(self.waiting.definition.gives)} cannot be loaded; {self.waiting.file}: {self.reason}"
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Loading:
     """What came of loading some that waited."""
 
@@ -85,7 +86,7 @@ class _TooSlow(Exception):
     """The time of a loading is over."""
 
 
-@dataclass(slots=True)
+@state
 class _Failure:
     """Why a file failed when it was tried last."""
 
@@ -93,7 +94,7 @@ class _Failure:
     reason: str
 
 
-@dataclass(slots=True)
+@state
 class _Round:
     """One loading on its way."""
 

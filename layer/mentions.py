@@ -26,13 +26,11 @@ DOCTEST = frozenset({"doctest", "testmod", "run_docstring_examples"})
 _NAMESPACES = frozenset({"globals", "locals", "vars"})
 _LINE, _CELL = "run_line_magic", "run_cell_magic"
 _SYSTEM = frozenset({"system", "getoutput", "getsystem"})
-_TOLD = re.compile(
-    rf"\b(?:{'|'.join(sorted(_EVALUATING | _NAMESPACES | _SYSTEM | {_LINE, _CELL, _RUN, 'global', 'del'}))})\b"
-)
-_WORD = re.compile(r"[^\W\d]\w*")
-_EXAMPLE = re.compile(r"^[ \t]*(?:>>>|\.\.\.) (.*)$", re.MULTILINE)
-_ESCAPE = re.compile(r"\\[abfnrtv]")
-_EXPANDED = re.compile(r"\{[^{}]*\}|\$\w+")
+_TOLD = rf"\b(?:{'|'.join(sorted(_EVALUATING | _NAMESPACES | _SYSTEM | {_LINE, _CELL, _RUN, 'global', 'del'}))})\b"
+_WORD = r"[^\W\d]\w*"
+_EXAMPLE = r"(?m)^[ \t]*(?:>>>|\.\.\.) (.*)$"
+_ESCAPE = r"\\[abfnrtv]"
+_EXPANDED = r"\{[^{}]*\}|\$\w+"
 # These take names of the layer's as names; nothing of theirs has to be loaded.
 _OUR_MAGICS = frozenset({"cells", "forget", "keep", "layer"})
 # Their bodies are no Python of this kernel.
@@ -60,20 +58,20 @@ def words(text: str) -> frozenset[str]:
         import unicodedata  # as the parser does it; nearly all cells do without
 
         text = unicodedata.normalize("NFKC", text)
-    found = _WORD.findall(text)
+    found = re.findall(_WORD, text)
     if "\\" in text:
-        found += _WORD.findall(_ESCAPE.sub(" ", text))  # `'x = 1\narea(2)'`, as a cell magic gets its body
+        found += re.findall(_WORD, re.sub(_ESCAPE, " ", text))  # `'x = 1\narea(2)'`, as a cell magic gets its body
     return frozenset(found)
 
 
 def in_examples(text: str) -> frozenset[str]:
     """The identifiers in the doctest examples of `text`."""
-    return words("\n".join(_EXAMPLE.findall(text))) if ">>>" in text else frozenset()
+    return words("\n".join(re.findall(_EXAMPLE, text))) if ">>>" in text else frozenset()
 
 
 def spoken(nodes: Iterable[ast.AST], text: str) -> frozenset[str]:
     """The names that `nodes`, whose text is `text`, speak of and do not read: in strings, by `global`, by `del`."""
-    if not _TOLD.search(text):
+    if not re.search(_TOLD, text):
         return frozenset()  # nearly always
     return frozenset(name for node in walk(nodes) for name in _spoken(node))
 
@@ -164,4 +162,4 @@ def _of_cell(parts: Sequence[str]) -> Iterable[str]:
 
 def _expanded(command: str) -> Iterable[str]:
     """The names whose values a shell command asks for: `!ls {folder} $name`."""
-    return [found for part in _EXPANDED.findall(command) for found in words(part)]
+    return [found for part in re.findall(_EXPANDED, command) for found in words(part)]

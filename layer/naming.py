@@ -16,8 +16,8 @@ from urllib.parse import unquote
 from .definition import Key, Kind, RelPath
 
 LONGEST_NAME = 180  # bytes before the digest and `.py`; leaves room for the suffixes that file systems and tools add
-_UNSAFE = re.compile(r"[^A-Za-z0-9_.@]")
-_WHOLE = re.compile(r"(?:[^%]|%[0-7].|%[CD].%..|%E.%..%..|%F.%..%..%..)*")  # characters, escaped or not, in UTF-8
+_UNSAFE = r"[^A-Za-z0-9_.@]"
+_WHOLE = r"(?:[^%]|%[0-7].|%[CD].%..|%E.%..%..|%F.%..%..%..)*"  # characters, escaped or not, in UTF-8
 
 
 def path_of(kind: Kind, key: Key, *, twin: bool = False) -> RelPath:
@@ -59,13 +59,16 @@ def _is_plain(key: Key) -> bool:
 
 
 def _file_stem(key: Key, *, twin: bool) -> str:
-    stem = _UNSAFE.sub(_escaped, _composed(key))
-    digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+    stem = re.sub(_UNSAFE, _escaped, _composed(key))
     if len(stem) > LONGEST_NAME:
-        whole = _WHOLE.match(stem, 0, LONGEST_NAME)
+        whole = re.match(_WHOLE, stem[:LONGEST_NAME])
         assert whole is not None  # it may be of no character
-        return f"{whole[0]}~{digest[:12]}"
-    return f"{stem}~{digest[:6]}" if twin else stem
+        return f"{whole[0]}~{_digest(key)[:12]}"
+    return f"{stem}~{_digest(key)[:6]}" if twin else stem
+
+
+def _digest(key: Key) -> str:
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _composed(key: Key) -> str:

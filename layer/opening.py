@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -20,13 +20,14 @@ from .git import GitStore
 from .journal import told_as_fault
 from .making import is_blank, make_layer
 from .place import Homes, Place
+from .slots import fact
 from .store import Identity, Store, holds_definition
 from .trust import TrustRecord, why_not_owned
 
 _ELSEWHERE = "move it away, or set PERDURE_LAYER to another folder"
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Ready:
     """An opened layer. The place's path is resolved: it is the one trust and tracebacks name."""
 
@@ -35,7 +36,7 @@ class Ready:
     made: bool  # just now, by this call
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Untrusted:
     """A layer that was neither made here nor accepted: nothing of it runs until it is."""
 
@@ -43,7 +44,7 @@ class Untrusted:
     files: tuple[RelPath, ...]  # its definitions, for the user to look at
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Absent:
     """No layer is there yet, and none was to be made."""
 

@@ -10,15 +10,15 @@ from __future__ import annotations
 import ast
 import heapq
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 
 from .definition import Key, RelPath
 from .given import owner_of
 from .running import Running
 from .scope import Reads
+from .slots import fact
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Loadable:
     """What the order of one file hangs on."""
 
@@ -34,7 +34,7 @@ class Loadable:
         return self.defining()
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Waits:
     """For each file those that load before it, by how sure that is; each holds what the next one holds, and more."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from .definition import RelPath
 from .errors import UnreadableFile
 from .fileformat import read
 from .naming import name_told_by
+from .slots import fact
 from .store import LogEntry
 
 GIT = "git"
@@ -17,7 +17,7 @@ GIT = "git"
 _TRAILER = "Session"
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Difference:
     """Where the files of a layer differ from those that this kernel loaded or wrote, by path."""
 
@@ -25,7 +25,7 @@ class Difference:
     gone: tuple[RelPath, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Others:
     """What commits of others come to: who made them, the oldest first, and the names that they kept and forgot."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from .definition import Definition
+from .slots import fact
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Kept:
     """`definition` is to be written, and before it the plain variables it needs to load."""
 
@@ -18,7 +18,7 @@ class Kept:
     warnings: tuple[str, ...] = ()  # sentences without a full stop
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Unchanged:
     """The layer has this very text already."""
 
@@ -26,7 +26,7 @@ class Unchanged:
     needs: tuple[str, ...] = ()  # as in Kept
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class NotKept:
     """`name` would be a definition but for `reason`, a clause such as `it needs app to load`."""
 
@@ -36,7 +36,7 @@ class NotKept:
     is_secret: bool = False  # for what it looks like
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Forgotten:
     """The kept name `name` leaves the layer; other names of the same definition stay."""
 
@@ -45,7 +45,7 @@ class Forgotten:
     asked: bool = False  # by `%forget`: the live object goes too
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Hidden:
     """An import took the name `name` of `definition`, which stays: a notebook that is run again would flip for ever."""
 
@@ -53,7 +53,7 @@ class Hidden:
     definition: Definition
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Returns:
     """The name `name` was deleted here; `folder`, a cells folder or the personal layer, gives it again at a start."""
 

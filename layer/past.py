@@ -7,20 +7,20 @@ Reads a store; knows nothing of what is live.
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
 
 from .definition import Key, Kind, RelPath
 from .errors import UnreadableFile
 from .fileformat import read
 from .given import owner_of
 from .naming import name_told_by, path_of
+from .slots import fact
 from .store import CommitId, LogEntry, Store, holds_definition, is_same
 
 SHORT = 7
 """Digits of a commit's id that are shown, as git does."""
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Version:
     """The file of a definition at some time; `when` is what that is called, a short commit id or `now`."""
 
@@ -29,7 +29,7 @@ class Version:
     when: str
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class NoVersion:
     """There is nothing to compare with; `why` is a sentence without its full stop."""
 

@@ -10,12 +10,12 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
 from .disk import Disk
 from .errors import LayerUnusable
+from .slots import fact
 
 LAYER_VARIABLE = "PERDURE_LAYER"
 CELLS_VARIABLE = "PERDURE_CELLS"
@@ -25,7 +25,7 @@ NOBODY = "you"
 _LONGEST_NAME = 100  # characters; `layer_<name>` must be a file name everywhere
 # With a dot, which no layer name has: `<state>/<name>/` is the folder of that layer's events.
 _NAME_FILE = "name.txt"
-_PINNED = re.compile(r"(.+)@([0-9a-fA-F]{7,64})", re.DOTALL)
+_PINNED = r"(?s)(.+)@([0-9a-fA-F]{7,64})"
 
 
 class Origin(Enum):
@@ -37,7 +37,7 @@ class Origin(Enum):
     PERSONAL = "personal"
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Homes:
     """The user's own folders for perdure. None of them need exist."""
 
@@ -58,7 +58,7 @@ class Homes:
         return self.state / place.record / "events.jsonl"
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Place:
     """Where a layer is, or is to be."""
 
@@ -104,7 +104,7 @@ def personal_place(homes: Homes, name: str) -> Place:
     return Place(homes.data / f"layer_{name}", name, Origin.PERSONAL)
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class CellsPlace:
     """Where a cells folder is to be found."""
 
@@ -130,7 +130,7 @@ def read_cells_entry(text: str, cwd: Path) -> CellsPlace:
     path = _path(text, cwd)
     if os.path.lexists(path):
         return CellsPlace(path)
-    if pinned := _PINNED.fullmatch(text):
+    if pinned := re.fullmatch(_PINNED, text):
         return CellsPlace(_path(pinned[1], cwd), pinned[2].lower())
     before, at, after = text.rpartition("@")
     if at and before and os.path.lexists(_path(before, cwd)):

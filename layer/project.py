@@ -16,7 +16,7 @@ from .journal import told_as_fault
 
 FOLDER = ".perdure"
 
-_MEANING = re.compile(r"[\\*?\[]")  # what git's ignore patterns have a meaning for, but at the ends of a line
+_MEANING = r"[\\*?\[]"  # what git's ignore patterns have a meaning for, but at the ends of a line
 
 
 def find_project(cwd: Path) -> Path | None:
@@ -58,4 +58,4 @@ def _pattern(path: Path) -> str:
     """The line by which git ignores the folder `path` of a repository."""
     if any(mark in str(path) for mark in "\n\r"):
         return f"{FOLDER}/"  # no line of such a file could name it
-    return f"/{_MEANING.sub(lambda mark: chr(92) + mark[0], path.as_posix())}/"
+    return f"/{re.sub(_MEANING, lambda mark: chr(92) + mark[0], path.as_posix())}/"

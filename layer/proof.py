@@ -11,7 +11,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from .aside import start
@@ -19,6 +18,7 @@ from .bounds import Bounds
 from .definition import RelPath
 from .naming import name_told_by
 from .proof_hearing import BEGINNING, Heard, Listener, Report, Unloadable, kill
+from .slots import fact
 
 __all__ = ["Beginning", "Folder", "Job", "Proof", "Prover", "Unloadable"]
 
@@ -28,7 +28,7 @@ LAYER = 0
 _CPU = 16  # it ends itself after this many times as much time of the processor, on all its threads
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Beginning:
     """What a kernel has when it begins to load, before a cell changed any of it."""
 
@@ -42,7 +42,7 @@ class Beginning:
         return cls((*sys.path,), {**os.environ}, Path.cwd())
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Folder:
     """A folder of definitions, and the files of it that are to be loaded, with the texts that they are to have."""
 
@@ -50,7 +50,7 @@ class Folder:
     files: Mapping[RelPath, bytes]
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Job:
     """What is to be proved: that what was made of the definitions `names` of the last folder loads."""
 
@@ -62,7 +62,7 @@ class Job:
     bounds: Bounds
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Proof:
     """What came of a job. What is in neither was not judged."""
 

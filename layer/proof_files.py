@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 
 from .definition import RelPath
 from .order import Loadable, waits_of
+from .slots import fact
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Concerned:
     """What a change of some definitions concerns."""
 

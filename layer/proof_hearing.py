@@ -14,11 +14,12 @@ import subprocess
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from .aside import how_it_ended
 from .bounds import Bounds
 from .definition import RelPath
+from .slots import fact
 
 BEGINNING = 60.0  # seconds that an interpreter may take to start, and to read all texts
 _PATIENCE = 20  # a proof takes at most this many times what it may, turns that it did not get included
@@ -27,7 +28,7 @@ _CHUNK = 65_536  # bytes
 _MOST = 16_000_000  # bytes of a report
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Unloadable:
     """A file that will not load; `reason` is a clause, as a boot gives it."""
 
@@ -41,7 +42,7 @@ class Unloadable:
         return f"{', '.join(self.names)} will not load after a restart: {self.reason}"
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Report:
     """What a process said."""
 
@@ -71,7 +72,7 @@ def heard_more(report: Report, line: bytes) -> Report:
     return report
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Heard:
     """What came of one process."""
 

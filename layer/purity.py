@@ -9,7 +9,7 @@ Reasons name names and nothing else of the source: they go into outputs, where a
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Protocol
 
 from .binding import bound_names
@@ -28,7 +28,7 @@ from .known import (
     SET_METHODS,
     TO_ORDER,
 )
-from .source import dotted
+from .source import dotted, import_path
 from .tree import children, walk
 
 
@@ -70,16 +70,6 @@ def why_impure(
     """
     looker = _Looker(names, makers)
     return looker.look([expression], own) or (_ANY_ORDER if unpacks and looker.is_unordered(expression, own) else None)
-
-
-def import_path(node: ast.expr, path_of: Callable[[str], str | None]) -> str | None:
-    """The import path that the chain `node` leads to, None where its root is no import."""
-    written = dotted(node)
-    if written is None:
-        return None
-    root, _, rest = written.partition(".")
-    path = path_of(root)
-    return (f"{path}.{rest}" if rest else path) if path else None
 
 
 class _Looker:

@@ -7,7 +7,7 @@ import traceback
 
 RAISED = "it raised "
 _LONGEST = 200  # characters of an exception's message
-_SAID = re.compile(rf"(?<=^{RAISED})(\w+): .*?(?=( at line \d+)?$)")
+_SAID = rf"(?<=^{RAISED})(\w+): .*?(?=( at line \d+)?$)"
 
 
 def why_raised(error: BaseException, filename: str) -> str:
@@ -41,4 +41,4 @@ def why_not_found(error: ModuleNotFoundError, filename: str) -> str:
 
 def without_what_was_said(reason: str) -> str:
     """The reason `why_raised` without the exception's own words."""
-    return _SAID.sub(r"\1", reason)
+    return re.sub(_SAID, r"\1", reason)

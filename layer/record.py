@@ -9,7 +9,7 @@ from .boot_report import Skipped
 from .definition import Key, RelPath
 from .events import EventLog, EventName
 from .keepers import Keepers
-from .plan import Context
+from .session import Context
 from .store import CommitId
 
 

@@ -7,7 +7,6 @@ not kept, is left alone unless it is asked for by name. What was made from an ea
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from .boot_report import BootReport, Skipped
@@ -16,12 +15,13 @@ from .dependents import callers, dependents
 from .given import owner_of
 from .loading import Failed
 from .others import difference, names_in
-from .plan import Table
 from .shipped import Shipped
+from .slots import fact
+from .table import Table
 from .view import Ambient, InLayer, View
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Refreshed:
     """What a refresh did."""
 

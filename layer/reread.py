@@ -6,17 +6,17 @@ What is live stays live: another text in a file is what the layer has, and not w
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
 from .boot_report import Skipped
 from .definition import RelPath
 from .errors import UnreadableFile
 from .fileformat import read
 from .naming import name_told_by
-from .plan import Entry, Table
+from .slots import fact
+from .table import Entry, Table
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Reread:
     """What the files hold now, and those of them that no name is loaded from."""
 

@@ -1,6 +1,7 @@
 """An opened layer at work in one kernel: files are loaded at boot, what runs of statements come to is committed.
 
-The only place where decisions meet I/O. Knows no kernel: the namespace is a mapping, the session a name.
+The only place where decisions meet I/O. Knows no kernel: the namespace is a mapping, the session a name. What a start
+does not need is imported where it is entered: no kernel's first reply waits for it.
 """
 
 from __future__ import annotations
@@ -19,21 +20,21 @@ from .events import EventLog
 from .given import owner_of
 from .install import InPlace
 from .interrupts import interrupts_deferred
-from .others import Others
-from .outcome import Forgotten, Kept
-from .plan import Context, Entry, Table, apply, definitions_of, step
 from .record import Record
-from .refresh import Refresh, Refreshed
-from .reread import reread as read_again
 from .run import Run
+from .session import Context
 from .shipped import LoadedFolder, Location, Shipped
 from .starting import Replayed, Started
 from .store import Dirt, LogEntry, Remove, Store
+from .table import Entry, Table
 from .tracked import Tracked
 from .view import InLayer, Variable, View
 
 if TYPE_CHECKING:
+    from .others import Others
+    from .outcome import Forgotten, Kept
     from .past import Past
+    from .refresh import Refreshed
     from .undo import NotUndone, Undone
 
 __all__ = ["Layer", "Location"]
@@ -257,6 +258,8 @@ class Layer:
         Raises:
             StoreFault: the folder cannot be read.
         """
+        from .reread import reread as read_again
+
         before = self.tracked.read_anew()
         shipped = self.shipped.definitions
         live = [name for name, definition in self.image.live.items() if shipped.get(name) is not definition]
@@ -281,6 +284,8 @@ class Layer:
         Raises:
             StoreFault: the folder cannot be read.
         """
+        from .refresh import Refresh
+
         with self.lock:
             self.tracked.catch_up()
             self.reread()
@@ -309,6 +314,9 @@ class Layer:
         Raises:
             LayerError: nothing was written.
         """
+        from .outcome import Forgotten
+        from .plan import apply, definitions_of, step
+
         with self.lock, interrupts_deferred():
             if self.has_moved():
                 self.reread()

@@ -9,7 +9,6 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from .asked import AskedRound, Round, Unjournalled, blame
 from .boot_journal import LOADED, BootJournal, Known, Mark, is_cut_of, mark_of
 from .bounds import Bounds
 from .definition import RelPath
+from .slots import fact
 from .trial import Folder, Job, Tried, try_out
 
 _FOR_TRIAL = 0.6  # the part of what is left of a start that a trial may take
@@ -28,7 +28,7 @@ _LATE = "a start ended when all was loaded; what is new is left out of this one,
 _NO_TIME = "a start did not end, and there was no time to try it; the next start does"
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Verdict:
     """What a start makes of the files after one that did not end."""
 

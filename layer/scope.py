@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, TypeAlias
 
@@ -26,13 +25,14 @@ from .binding import (
     walruses,
 )
 from .quoted import quoted
+from .slots import fact
 from .source import dotted
 from .tree import children
 
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Reads:
     """Global names by when they are read; a name may stand in several."""
 

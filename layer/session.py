@@ -1,9 +1,14 @@
-"""The session: a kernel's identity in trailers, events and `lower_floor`. Owns its form; keeps none."""
+"""The session: a kernel's identity in trailers, events and `lower_floor`, and what else a commit says of its origin.
+
+Owns its form; keeps none.
+"""
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections.abc import Mapping
+
+from .slots import fact
 
 SESSION_VARIABLE = "PERDURE_SESSION"
 LONGEST = 64  # characters
@@ -16,4 +21,14 @@ def session_id(environ: Mapping[str, str]) -> str:
     so it loses what cannot be printed.
     """
     given = "".join(character for character in environ.get(SESSION_VARIABLE, "") if character.isprintable())
-    return given.strip()[:LONGEST].rstrip() or f"s-{secrets.token_hex(4)}"
+    return given.strip()[:LONGEST].rstrip() or f"s-{os.urandom(4).hex()}"
+
+
+@fact
+class Context:
+    """Where a commit comes from: what its trailers and body say."""
+
+    session: str
+    cell: int | None = None
+    notebook: str | None = None
+    note: str = ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 
@@ -28,11 +28,12 @@ from .install import Image, InPlace
 from .loading import Loader, Queue
 from .outcome import Outcome, Unchanged
 from .safe_boot import SafeBoot
+from .slots import fact
 from .starting import Read, Replayed, Source, Started, Starting
 from .variables import Variables
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Location:
     """Where a definition's text stands: `path` is absolute, `line` counts from 1."""
 
@@ -58,7 +59,7 @@ def folder_told(origin: str) -> str:
     return origin if origin == PERSONAL else f"the cells folder {origin}"
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Collision:
     """A name that two folders give: that of `later`, which was loaded later, is the live one."""
 
@@ -67,7 +68,7 @@ class Collision:
     later: Path
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class LoadedFolder:
     """A cells folder whose files were loaded, but for those that its report says were skipped."""
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
-_COMMENT = re.compile(rb"[ \t\f]*#")
-_CELL_MARK = re.compile(rb"[ \t\f]*#[ \t]*(%%|In\[)")  # what editors put between cells; says nothing of a definition
-_TRAILING_COMMENT = re.compile(rb"[ \t\f]*#.*")
+from .slots import fact
+
+_COMMENT = rb"[ \t\f]*#"
+_CELL_MARK = rb"[ \t\f]*#[ \t]*(%%|In\[)"  # what editors put between cells; says nothing of a definition
+_TRAILING_COMMENT = rb"[ \t\f]*#.*"
 
 
 @contextmanager
@@ -32,7 +33,7 @@ def parse(text: str) -> ast.Module:
         return ast.parse(text)
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Statement:
     """One top-level statement of a cell."""
 
@@ -77,7 +78,7 @@ class Source:
         for line in self._lines:
             if not line.strip() and not said:
                 continue
-            if not _COMMENT.match(line) or _CELL_MARK.match(line):
+            if not re.match(_COMMENT, line) or re.match(_CELL_MARK, line):
                 break
             said.append(_decode(line.strip()).lstrip("#").strip())
         return "\n".join(said).strip()
@@ -89,7 +90,7 @@ class Source:
         if not data:
             return data, above
         behind = self._lines[end - 1][node.end_col_offset or 0 :]
-        if not behind.strip() or _TRAILING_COMMENT.fullmatch(behind):
+        if not behind.strip() or re.fullmatch(_TRAILING_COMMENT, behind):
             data += behind.rstrip()
             last = self._last_line(node, end)
             data = b"\n".join([data, *self._lines[end:last]])
@@ -99,7 +100,7 @@ class Source:
         if before.strip():
             return data, end  # it follows another statement on its line: a comment above is not its own
         first = start
-        while first - 1 > above and self._is_comment(first - 1) and not _CELL_MARK.match(self._lines[first - 2]):
+        while first - 1 > above and self._is_comment(first - 1) and not re.match(_CELL_MARK, self._lines[first - 2]):
             first -= 1
         if first < start:
             data = before + data  # form feeds
@@ -121,7 +122,7 @@ class Source:
         return last
 
     def _is_comment(self, line: int) -> bool:
-        return _COMMENT.match(self._lines[line - 1]) is not None
+        return re.match(_COMMENT, self._lines[line - 1]) is not None
 
     def _slice(self, node: ast.stmt) -> bytes:
         first, last = self._first_line(node) - 1, (node.end_lineno or node.lineno) - 1
@@ -187,6 +188,16 @@ def dotted(node: ast.expr) -> str | None:
         chain.append(node.attr)
         node = node.value
     return ".".join([node.id, *reversed(chain)]) if isinstance(node, ast.Name) else None
+
+
+def import_path(node: ast.expr, path_of: Callable[[str], str | None]) -> str | None:
+    """The import path that the chain `node` leads to, None where its root is no import."""
+    written = dotted(node)
+    if written is None:
+        return None
+    root, _, rest = written.partition(".")
+    path = path_of(root)
+    return (f"{path}.{rest}" if rest else path) if path else None
 
 
 def _target_names(target: ast.expr) -> Iterator[str]:

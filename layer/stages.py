@@ -12,9 +12,8 @@ from dataclasses import replace
 from functools import lru_cache
 
 from .given import base_of, given_by_all, owner_of, registration_types
-from .purity import import_path
 from .scope import Reads, reads_of
-from .source import Source, Statement, parse
+from .source import Source, Statement, import_path, parse
 
 _OVERLOAD = frozenset({"typing.overload", "typing_extensions.overload"})
 _BLOCKS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

@@ -9,7 +9,6 @@ import gc
 import secrets
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Protocol
@@ -27,6 +26,7 @@ from .imports import ImportRecord
 from .install import Image
 from .printed import printed
 from .safe_boot import FolderWatch, SafeBoot
+from .slots import fact
 from .store import Stamp
 
 
@@ -46,7 +46,7 @@ class Source(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Read:
     """Files that were read already (`Source`)."""
 
@@ -62,7 +62,7 @@ class Read:
         return self.them.get(path)
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Started:
     """What came of a boot that was no replay."""
 
@@ -70,7 +70,7 @@ class Started:
     files: Mapping[RelPath, bytes]
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Replayed:
     """A folder whose definitions are all live or wait, and of which nothing else is known yet."""
 
@@ -94,7 +94,7 @@ class Replayed:
         return self.done.output
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Bundling:
     """A bundle that is to be written."""
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import NewType, Protocol, TypeAlias
 
 from .definition import Kind, RelPath
 from .errors import UnknownCommit
+from .slots import fact
 
 CommitId = NewType("CommitId", str)
 """40 lower-case hex digits."""
@@ -23,9 +24,9 @@ Stamp: TypeAlias = tuple[int, int, int, int]
 """Of a file: inode, size, and the times of the last change of content and of inode, in nanoseconds."""
 
 _FOLDERS = frozenset(kind.folder for kind in Kind)
-_BACK = re.compile(r"(?:HEAD|@)(?:~(?P<count>\d*)|(?P<signs>\^+))?")
-_ID = re.compile(r"[0-9a-fA-F]{4,40}")
-_TRAILER = re.compile(r"([A-Za-z0-9][A-Za-z0-9-]*): (.*)")
+_BACK = r"(?:HEAD|@)(?:~(?P<count>\d*)|(?P<signs>\^+))?"
+_ID = r"[0-9a-fA-F]{4,40}"
+_TRAILER = r"([A-Za-z0-9][A-Za-z0-9-]*): (.*)"
 
 
 class NotRead(bytes):
@@ -35,7 +36,7 @@ class NotRead(bytes):
     """
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Write:
     """Put `data` at `path`, whether or not something is there."""
 
@@ -43,7 +44,7 @@ class Write:
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Remove:
     """Take `path` away; one that is not there is no fault."""
 
@@ -53,7 +54,7 @@ class Remove:
 Change: TypeAlias = Write | Remove
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Message:
     """A commit message: subject line, body (may be empty), trailers as (name, value)."""
 
@@ -75,14 +76,14 @@ class Message:
         """The parts of a message. Trailers are the last paragraph if it is not the first and has only `Name: value`."""
         subject, _, rest = text.strip("\n").partition("\n\n")
         before, _, last = rest.rpartition("\n\n")
-        lines = [_TRAILER.fullmatch(line) for line in last.split("\n")]
+        lines = [re.fullmatch(_TRAILER, line) for line in last.split("\n")]
         trailers = tuple((line[1], line[2]) for line in lines if line)
         if len(trailers) < len(lines):
             before, trailers = rest, ()
         return cls(subject.replace("\n", " "), before.strip("\n"), trailers)
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Identity:
     """Who a commit is by."""
 
@@ -94,7 +95,7 @@ FALLBACK = Identity("perdure", "perdure@localhost")
 """The author where git knows of none."""
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class LogEntry:
     """One commit of the history."""
 
@@ -107,7 +108,7 @@ class LogEntry:
     parents: tuple[CommitId, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Changed:
     """What one commit did to one path: its bytes before and after, None where there is no file."""
 
@@ -115,7 +116,7 @@ class Changed:
     after: bytes | None
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Dirt:
     """Where the working tree differs from the last commit."""
 
@@ -201,7 +202,7 @@ class Store(Protocol):
 
 def found_in(history: Iterable[LogEntry], name: str) -> LogEntry:
     """See `Store.find`; `history` is that of the store, newest first."""
-    if (steps := _BACK.fullmatch(name)) is not None:
+    if (steps := re.fullmatch(_BACK, name)) is not None:
         wanted = None
         back = steps["signs"].count("^") if steps["signs"] is not None else _count(steps["count"])
         for entry in history:
@@ -213,7 +214,7 @@ def found_in(history: Iterable[LogEntry], name: str) -> LogEntry:
                     break
                 wanted = entry.parents[0]
         raise UnknownCommit(name, "reaches behind the first commit")
-    if _ID.fullmatch(name) is None:
+    if re.fullmatch(_ID, name) is None:
         raise UnknownCommit(name, "is no commit; %layer log lists them")
     found = [entry for entry in history if entry.id.startswith(name.lower())]
     if len(found) != 1:

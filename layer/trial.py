@@ -13,15 +13,16 @@ import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 
 from .aside import start
 from .bounds import Bounds
+from .slots import fact
 
 _OUTSIDE = "it killed more than itself"
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Folder:
     """A folder to load, without the files that have one of the marks `without`."""
 
@@ -29,7 +30,7 @@ class Folder:
     without: Collection[str]
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Job:
     """What is to be tried."""
 
@@ -40,7 +41,7 @@ class Job:
     defers: bool = False  # whether what imports packages waits, and so is not tried
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Tried:
     """What came of a trial."""
 

@@ -10,17 +10,17 @@ import os
 import shlex
 import stat
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from . import jsonlines
 from .disk import Disk
+from .slots import fact
 
 _RECORD = "trusted.jsonl"
 _FOREIGN = "is owned by another user"
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class NotOwned:
     """Why a folder is not this user's alone: `why` is a clause that follows its path, `advice` what to do."""
 

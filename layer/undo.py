@@ -7,7 +7,7 @@ the user: two changes of one definition are not merged here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from .boot_report import Skipped
@@ -18,15 +18,17 @@ from .given import owner_of
 from .loading import Failed
 from .naming import name_told_by
 from .past import SHORT
-from .plan import LONGEST_SUBJECT, Context, trailers
+from .plan import LONGEST_SUBJECT, trailers
 from .returning import bring_back
+from .session import Context
+from .slots import fact
 from .store import Change, Changed, LogEntry, Message, Remove, Store, Write, holds_definition, is_same
 
 if TYPE_CHECKING:
     from .room import Layer
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Undone:
     """A commit that was taken back, and what that did to this kernel."""
 
@@ -41,7 +43,7 @@ class Undone:
     not_on_record: StoreFault | None = None  # why the record of events does not have it
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class NotUndone:
     """Nothing was done; `why` is a clause that begins with what it is about."""
 

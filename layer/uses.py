@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 
 from .binding import bound_names
 from .definition import Definition
 from .dependents import callers, dependents, made_from, reads_of_kept
 from .given import owner_of
+from .slots import fact
 from .source import parse
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Uses:
     """Names, each sorted, but for the imports, which are whole lines."""
 

@@ -12,13 +12,10 @@ from dataclasses import replace
 from types import ModuleType
 
 from .definition import Definition, Kind
-from .frozen import is_frozen
 from .given import owner_of
 from .imports import ImportRecord, entries_of
 from .outcome import NotKept
-from .scope import reads_of
 from .source import Source, Statement, assigned, bound_targets, parse
-from .stages import defining_statement
 from .tree import walk
 from .view import Origin, Plain, Variable, equal, gives_again, is_literal
 
@@ -64,6 +61,8 @@ class Variables:
                 if assignment is not None and not is_literal(node):
                     for other in _inputs(node):
                         self._read_by.setdefault(other, set()).add(name)
+                    from .frozen import is_frozen  # here, as below: a kernel that starts has set no variable
+
                     if not is_frozen(live):
                         self._open.add(name)
         return names
@@ -91,6 +90,8 @@ class Variables:
         found = self.mentioned(statement)
         if not found:
             return
+        from .scope import reads_of
+
         node = statement.node
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             mentioned = reads_of(node).call
@@ -107,6 +108,8 @@ class Variables:
 
         `origin` is where the name comes from.
         """
+        from .stages import defining_statement
+
         namespace = self._namespace
         refused = self.refused.get(name)
         if refused is not None and (owner_of(name) or not isinstance(refused.node, ast.Assign | ast.AnnAssign)):
@@ -139,6 +142,8 @@ class Variables:
 
 def _inputs(node: ast.stmt) -> frozenset[str]:
     """The names that an assignment reads; none where it is nested too deeply to be read."""
+    from .scope import reads_of
+
     try:
         return reads_of(node).load
     except RecursionError:

@@ -6,15 +6,15 @@ import ast
 import builtins
 from collections.abc import Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import GetSetDescriptorType, ModuleType
 from typing import Any, TypeAlias
 
 from .definition import Definition, Kind
 from .dependents import callers, dependents
 from .imports import ImportEntry, ImportRecord, find
+from .slots import fact
 from .source import Statement, assigned
-from .stages import has_part
 
 MISSING = object()
 # As the interpreter itself reads them: past what a metaclass, a class or a module may say.
@@ -27,7 +27,7 @@ RESERVED = MODULE_NAMES | {"get_ipython"}
 """Names that no definition can have: without them the shell, or Python itself, does not go on."""
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Plain:
     """What last set a name, other than an import.
 
@@ -40,33 +40,33 @@ class Plain:
     identity: int
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Ambient:
     """The name is there in any kernel."""
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class InLayer:
     """A definition of the layer or of a cells folder gives the name."""
 
     definition: Definition
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Imported:
     """Imports give the name."""
 
     entries: tuple[ImportEntry, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Variable:
     """A plain variable of this kernel; `statement` is its last assignment if that was seen and still holds."""
 
     statement: Statement | None
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Nowhere:
     """Nothing has the name now."""
 
@@ -74,7 +74,7 @@ class Nowhere:
 Origin: TypeAlias = Ambient | InLayer | Imported | Variable | Nowhere
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class View:
     """The state of one kernel as decisions see it."""
 
@@ -124,10 +124,12 @@ class View:
 
     def dependents(self, name: str) -> tuple[Definition, ...]:
         """The kept definitions that read `name` to load."""
+
         return dependents(name, self.kept.values())
 
     def callers(self, name: str) -> tuple[Definition, ...]:
         """The kept definitions that read `name` only when they are called."""
+
         return callers(name, self.kept.values())
 
     def import_path(self, name: str) -> str | None:
@@ -186,6 +188,8 @@ def value_of(name: str, namespace: Mapping[str, object]) -> object:
 def _is_older(definition: Definition | None, plain: Plain) -> bool:
     if definition is None or definition.kind is not Kind.VALUE:
         return False
+    from .stages import has_part
+
     return plain.statement is None or not has_part(definition.text, plain.statement.text)
 
 

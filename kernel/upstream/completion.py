@@ -14,7 +14,7 @@ from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMa
 from perdure.kernel import layer_magic
 
 _FIRST = 1_000  # before jedi, which then is not even asked
-_COMMAND = re.compile(r"\s*%?layer ")
+_COMMAND = r"\s*%?layer "
 
 
 def add_completion(shell: Any) -> None:
@@ -22,7 +22,7 @@ def add_completion(shell: Any) -> None:
 
     def match(context: CompletionContext) -> SimpleMatcherResult:
         before = context.text_until_cursor
-        if shell.workspace is None or not _COMMAND.match(before):
+        if shell.workspace is None or not re.match(_COMMAND, before):
             return {"completions": [], "suppress": False}
         word = before.rpartition(" ")[2]
         # IPython takes `@` for the end of a word: of `f@In` it asks to replace `In` only.

@@ -16,9 +16,9 @@ import perdure
 from perdure.kernel.waking import Waking
 
 _HOUSE = os.path.join(os.path.dirname(perdure.__file__), "")
-_ATTRIBUTE_OF = re.compile(r"(?<![\w.])([^\W\d]\w*)(?:\([^()]*\))?(?:\.\w*)+$")
-_IMPORTING = re.compile(r"\s*(?:from|import)\s")
-_PLAIN = re.compile(r"(?<![\w.])[^\W\d]\w*$")
+_ATTRIBUTE_OF = r"(?<![\w.])([^\W\d]\w*)(?:\([^()]*\))?(?:\.\w*)+$"
+_IMPORTING = r"\s*(?:from|import)\s"
+_PLAIN = r"(?<![\w.])[^\W\d]\w*$"
 
 
 def attach(shell: Any, waking: Waking) -> None:
@@ -68,7 +68,7 @@ def without_own_frames(error: BaseException) -> None:
 
 def load_for_completion(code: str, waking: Waking) -> None:
     """Load the name whose attributes are asked for at the end of `code`: `f.` needs f, where `f` alone does not."""
-    found = _ATTRIBUTE_OF.search(code)
+    found = re.search(_ATTRIBUTE_OF, code)
     if found is not None and waking.is_waiting(found[1]):
         waking.load(found[1])
 
@@ -78,9 +78,9 @@ def matcher(waking: Waking) -> Any:
 
     @context_matcher()  # type: ignore[untyped-decorator]
     def perdure_deferred(context: CompletionContext) -> SimpleMatcherResult:
-        found = _PLAIN.search(context.text_until_cursor)
+        found = re.search(_PLAIN, context.text_until_cursor)
         start = found[0] if found is not None and context.token.endswith(found[0]) else None
-        if start is None or _IMPORTING.match(context.text_until_cursor):
+        if start is None or re.match(_IMPORTING, context.text_until_cursor):
             return SimpleMatcherResult(completions=[])
         types = {name: "class" if kind == "type" else kind for name, kind, _ in waking.listed()}
         names = [name for name in types if name.startswith(start)]

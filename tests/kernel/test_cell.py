@@ -17,8 +17,8 @@ from perdure.layer.errors import StoreFault
 from perdure.layer.events import EventLog
 from perdure.layer.memory import MemoryStore
 from perdure.layer.outcome import Kept, NotKept
-from perdure.layer.plan import Context
 from perdure.layer.room import Layer
+from perdure.layer.session import Context
 from perdure.layer.source import Source
 from perdure.layer.store import Change, CommitId, Message
 
@@ -37,7 +37,7 @@ class Bench:
         )
 
     def cell(self, *, keeps: bool = True) -> Cell:
-        return Cell(self.layer.run() if keeps else None, CONTEXT)
+        return Cell(self.layer.run() if keeps else None, lambda: CONTEXT)
 
     def run(self, code: str, *, keeps: bool = True) -> Report:
         cell = self.cell(keeps=keeps)
@@ -139,7 +139,7 @@ def test_what_keep_was_asked_for_is_told_in_notebooks_too(bench: Bench) -> None:
 
 
 def test_a_cell_without_a_layer_takes_everything(bench: Bench) -> None:
-    cell = Cell(None, CONTEXT)
+    cell = Cell(None, lambda: CONTEXT)
     cell.keep("x")
     cell.not_kept("x", "a reason")
     assert cell.finish().outcomes == []

@@ -17,7 +17,7 @@ from perdure.kernel.wire import Notices, read_request
 from perdure.kernel.workspace import Workspace
 from perdure.layer.bounds import Bounds
 from perdure.layer.definition import RelPath
-from perdure.layer.plan import Context
+from perdure.layer.session import Context
 from perdure.layer.source import Source
 
 CODE = "area = 3\n"
@@ -40,7 +40,7 @@ class Mistaken:
 
 def test_a_mistake_in_a_cell_becomes_notices() -> None:
     run: Any = Mistaken()
-    cell = Cell(run, Context("s-test"))
+    cell = Cell(run, lambda: Context("s-test"))
     statements = list(Source(CODE).statements(ast.parse(CODE).body))
     cell.enter(len(statements))
     for statement in statements:

@@ -12,6 +12,7 @@ import pytest
 from perdure.kernel.trusting import trust
 from perdure.kernel.wire import Notices, Request, RequestKind
 from perdure.kernel.workspace import Workspace
+from perdure.layer.session import Context
 
 from .home import Home
 
@@ -116,8 +117,7 @@ def test_a_cell_knows_where_it_comes_from(user: Home) -> None:
         (Request(RequestKind.AGENT, Notices.ALL, "own.ipynb"), "own.ipynb"),
     ):
         cell = space.open_cell(request, "# A note.\nx = 1", 7)
-        assert (cell._context.session, cell._context.cell) == ("s-mine", 7)
-        assert (cell._context.notebook, cell._context.note) == (notebook, "A note.")
+        assert cell.settled() == Context("s-mine", 7, notebook, "A note.")
 
 
 def test_there_is_nothing_to_trust_in_a_layer_of_ones_own(user: Home) -> None:

@@ -14,15 +14,15 @@ from typing import Any
 
 from perdure.layer.boot_report import BootReport
 from perdure.layer.cells_folder import CellsFolder
-from perdure.layer.decide import defines
 from perdure.layer.definition import Definition, RelPath
 from perdure.layer.disk import RealDisk
 from perdure.layer.events import EventLog, EventName
+from perdure.layer.given import defines
 from perdure.layer.loading import NOTHING
 from perdure.layer.memory import MemoryStore
 from perdure.layer.outcome import Forgotten, Hidden, Kept, NotKept, Outcome, Returns, Unchanged
-from perdure.layer.plan import Context
 from perdure.layer.room import Layer
+from perdure.layer.session import Context
 from perdure.layer.shipped import Shipped
 from perdure.layer.source import Source
 from perdure.layer.store import Store

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from hypothesis import strategies as st
 
 from perdure.layer.definition import Definition, Key, Kind, RelPath
-from perdure.layer.plan import Table
+from perdure.layer.table import Table
 
 KINDS = st.sampled_from(Kind)
 _IDENTIFIERS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perdure.layer.errors import UnknownDefinition
-from perdure.layer.plan import Context
+from perdure.layer.session import Context
 
 from .cells import Cells, said
 

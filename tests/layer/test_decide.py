@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from perdure.layer.decide import defines
 from perdure.layer.definition import RelPath
+from perdure.layer.given import defines
 
 from .cells import Cells, said
 

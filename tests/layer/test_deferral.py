@@ -10,8 +10,8 @@ import pytest
 from perdure.layer.definition import RelPath
 from perdure.layer.memory import MemoryStore
 from perdure.layer.outcome import Forgotten, Kept, Unchanged
-from perdure.layer.plan import Context
 from perdure.layer.refresh import Refreshed
+from perdure.layer.session import Context
 from perdure.layer.undo import Undone
 from tests.packages import Packages
 

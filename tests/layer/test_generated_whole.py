@@ -12,7 +12,7 @@ import pytest
 
 from perdure.layer.definition import Definition, Key, Kind
 from perdure.layer.fileformat import render
-from perdure.layer.plan import Table
+from perdure.layer.table import Table
 
 from .plain_layer import GOOD, PLAIN, Layer, booted, run
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from perdure.layer.module import cell_of, module_of
-from perdure.layer.plan import Table
+from perdure.layer.table import Table
 from perdure.layer.taken import in_load_order, taken, with_what_they_need
 
 from .cells import Cells

@@ -16,9 +16,11 @@ from perdure.layer.definition import Definition, Key, Kind, RelPath
 from perdure.layer.fileformat import read
 from perdure.layer.given import given_by_all, kind_of_all
 from perdure.layer.naming import LONGEST_NAME, folded_path, name_told_by, path_of, place_among
-from perdure.layer.plan import Context, Table, step
+from perdure.layer.plan import step
+from perdure.layer.session import Context
 from perdure.layer.source import parse
 from perdure.layer.store import holds_definition, parts
+from perdure.layer.table import Table
 
 from .git_cli import Git, created
 from .keys import ANY_KEYS, KINDS, NAMES, placed

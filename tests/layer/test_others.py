@@ -14,8 +14,8 @@ from perdure.layer.errors import LayerUnusable
 from perdure.layer.git import GitStore
 from perdure.layer.memory import MemoryStore
 from perdure.layer.others import Difference, Others, difference
-from perdure.layer.plan import Context
 from perdure.layer.refresh import Refreshed
+from perdure.layer.session import Context
 from perdure.layer.store import CommitId, LogEntry, Message, NotRead, Remove, Write
 from perdure.layer.undo import Undone
 

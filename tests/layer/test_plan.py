@@ -10,8 +10,10 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from perdure.layer.definition import Definition, Key, Kind, RelPath
 from perdure.layer.fileformat import read, render
 from perdure.layer.naming import path_of
-from perdure.layer.plan import Context, Entry, Step, Table, step
+from perdure.layer.plan import Step, step
+from perdure.layer.session import Context
 from perdure.layer.store import Change, Message, Remove, Write
+from perdure.layer.table import Entry, Table
 
 CONTEXT = Context("s-1", 12, "analysis.ipynb", "Areas of shapes")
 KEYS = ["a", "A", "aa", "Aa", "AA", "B", "b", "π"]

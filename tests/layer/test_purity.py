@@ -7,7 +7,8 @@ import ast
 import pytest
 
 from perdure.layer.known import CALLED_BY, KEPT_FOR_LATER, PURE_CALLS
-from perdure.layer.purity import import_path, why_impure
+from perdure.layer.purity import why_impure
+from perdure.layer.source import import_path
 
 IMPORTS = {"np": "numpy", "re": "re", "os": "os", "environ": "os.environ", "sys": "sys", "dt": "datetime"}
 IMPORTS |= {name: name for name in "math itertools operator functools json collections time random requests".split()}

@@ -14,8 +14,8 @@ from perdure.layer.definition import Key, RelPath
 from perdure.layer.errors import StoreFault, UnknownDefinition
 from perdure.layer.events import EventName
 from perdure.layer.memory import MemoryStore
-from perdure.layer.plan import Context
 from perdure.layer.room import Location
+from perdure.layer.session import Context
 from perdure.layer.source import Source, parse
 from perdure.layer.store import Change, CommitId, Message, Write
 

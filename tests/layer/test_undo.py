@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from perdure.layer.definition import RelPath
 from perdure.layer.errors import StoreFault, UnknownCommit
 from perdure.layer.memory import MemoryStore
-from perdure.layer.plan import Context
+from perdure.layer.session import Context
 from perdure.layer.store import Message, Write
 from perdure.layer.undo import NotUndone, Undone
 
