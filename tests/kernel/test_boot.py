@@ -199,9 +199,15 @@ def test_a_file_that_cannot_be_read_costs_itself(layer: Home, new_kernel: StartK
     told = f"Permission denied at {bad}; mend that and run the cell again"  # what nobody can read is not overwritten
     assert kernel.run("def bad(): return 0").notices == [f"[layer: bad not kept; {told}]"]
     bad.chmod(0o600)
-    kernel.restart()
-    assert kernel.hello == []
-    assert kernel.run("bad() + other()").value == "4"
+    for _ in range(2):
+        kernel.restart()
+        assert kernel.hello == []
+        assert kernel.run("bad() + other()").value == "4"
+    bad.chmod(0)
+    for _ in range(2):
+        kernel.restart()
+        assert kernel.hello[0] == "[layer: skipped functions/b/bad.py: line 1: it cannot be read: Permission denied]"
+        assert kernel.run("area() + other()").value == "4"
 
 
 # What is loaded with a word.
