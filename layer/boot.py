@@ -231,7 +231,13 @@ class Boot:
         waiting = [(self._files[path], self._packages[path]) for path in order if path in self._packages]
         held = tuple(
             Waiting(
-                file.definition, file.path, self._root, file.text, packages, self._needs.get(file.path, frozenset())
+                file.definition,
+                file.path,
+                self._root,
+                file.text,
+                packages,
+                self._needs.get(file.path, frozenset()),
+                file.reads.load,
             )
             for file, packages in waiting
         )

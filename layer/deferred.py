@@ -26,8 +26,7 @@ from .loading import NOTHING, Asked, Failed, Loader, Loading, Waiting
 from .mentions import DOCTEST, in_examples, mentioned_by_cell, words
 from .order import Loadable, Waits
 from .reach import Reach, numbers_in
-from .source import deleted_names, parse
-from .stages import reads_of_definition
+from .source import deleted_names
 from .view import class_dict
 
 
@@ -115,7 +114,7 @@ class Deferred:
             number = len(self._items)
             self._items.append(item)
             needing = {name: [e for e in earlier if name in e.needs] for name in item.definition.gives}
-            keeps = {name for name, others in needing.items() if others or _reads(item.text, name)}
+            keeps = {name for name, others in needing.items() if others or name in item.reads}
             keeps |= self._registered & {*item.definition.gives}  # what the earlier one registers stays so
             hides = {*item.definition.gives} - keeps
             hidden |= hides
@@ -305,7 +304,3 @@ class Deferred:
         for name in self._items[number].definition.gives:
             if self.names.get(name) == number:
                 del self.names[name]
-
-
-def _reads(text: str, name: str) -> bool:
-    return name in reads_of_definition(*parse(text).body).load

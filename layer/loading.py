@@ -45,6 +45,7 @@ class Waiting:
     text: str  # the whole file
     packages: tuple[str, ...]  # that it waits for
     needs: frozenset[str]  # names of the definitions that loading it reads
+    reads: frozenset[str] = frozenset()  # names that its own text reads as it loads
 
     @property
     def file(self) -> Path:
