@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from perdure.layer.disk import RealDisk
@@ -11,9 +10,10 @@ from perdure.layer.git_dulwich import git_identity
 from perdure.layer.opening import Opening, open_layer
 from perdure.layer.place import Homes, Mode, Place, choose, layer_name, personal_place, remembered_name
 from perdure.layer.project import find_project
+from perdure.layer.slots import fact
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Choosing:
     """What the choice hangs on, beside the working folder."""
 

@@ -6,8 +6,6 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from .notebook import notebook_name
-
 _VARIABLE = "JPY_SESSION_NAME"  # what jupyter_server tells the kernels it starts
 
 
@@ -25,6 +23,8 @@ class Notebooks:
 
     def name(self, said: str | None) -> str | None:
         """The notebook that a request says it comes from, else the one that the server started this kernel for."""
+        from .notebook import notebook_name  # here: asked for when there is something to commit
+
         known, key = self._known, said or ""
         if key not in known:
             text = said or self._environ.get(_VARIABLE)
