@@ -14,7 +14,10 @@ _SHOWN = 3  # files named in a notice before the rest is only counted
 
 
 def problems(layer: Layer, *, records: bool) -> list[str]:
-    """What is not as it should be, as clauses; where it `records`, also what git would say of the folder."""
+    """What is not as it should be, as clauses; where it `records`, also what git would say of the folder.
+
+    Of a folder whose files are as they were when it was clean, that is looked for in a moment of rest.
+    """
     report = layer.report
     skipped = [f"skipped {skipped.path}: {skipped.reason}" for skipped in report.skipped]
     told = [*some(skipped, "more files are skipped; %cells lists them")]
@@ -27,9 +30,8 @@ def problems(layer: Layer, *, records: bool) -> list[str]:
     ]
     told += some(lazy, "more loaded so; %cells lists them")
     if records:
-        # Where the start was a replay, nothing was left out.
         try:
-            told += _dirt(layer)
+            told += [] if layer.was_clean() else dirt(layer)
             layer.record_skipped()
         except LayerError as error:
             told.append(f"the state of the layer could not be told or recorded: {error}")
@@ -42,7 +44,12 @@ def printed(layer: Layer) -> list[str]:
     return [f"loading printed:\n{output}"] if output else []
 
 
-def _dirt(layer: Layer) -> Iterator[str]:
+def dirt(layer: Layer) -> Iterator[str]:
+    """What git would say of the folder, as a clause if it says anything.
+
+    Raises:
+        LayerError: the folder cannot be read.
+    """
     dirt, files = layer.dirt(), layer.tracked.files
     # What cannot be read is skipped, which is told.
     if paths := [path for path in (*dirt.changed, *dirt.unknown) if not isinstance(files.get(path), NotRead)]:

@@ -91,6 +91,7 @@ class Workspace:
         self.untold = Untold()
         self.waking = Waking(self._cells.shipped.deferred, self.cell, self.untold.news, self.complete)
         self._layer: Layer | None = None
+        self._is_dirt_untold = False  # whether it is still to be looked for what git would say of the layer
         self._untouched: frozenset[str] | None = None  # until all is known of what was replayed: names of it
         self.place: Place | None = None
         self._notebooks = Notebooks(self._environ)
@@ -173,12 +174,19 @@ class Workspace:
     def rest(self) -> None:
         """The kernel has nothing to do: find out what is still to be known, and leave the next start its bundles."""
         self.complete()
+        if self._is_dirt_untold:
+            self._is_dirt_untold = False
+            self._guarded(self._tell_dirt)
         starting = self._cells.shipped.starting
         bundlings, starting.to_write = starting.to_write, []
         if bundlings:
             from perdure.layer.bundling import write_in_background  # as a start need not
 
             write_in_background(Homes.of_user().cache, bundlings)
+
+    def _tell_dirt(self) -> None:
+        for said in boot_notices.dirt(self._layer) if self._layer is not None else ():
+            self.untold.problem(said)
 
     def _replayed(self) -> list[Replayed]:
         layer = self._layer.replayed if self._layer is not None else None
@@ -295,6 +303,7 @@ class Workspace:
 
     def _load_and_tell(self, layer: Layer) -> None:
         layer.boot()
+        self._is_dirt_untold = self.mode is Mode.ON and layer.was_clean()
         for said in boot_notices.problems(layer, records=self.mode is Mode.ON):
             self.untold.problem(said)
         for said in boot_notices.printed(layer):

@@ -73,6 +73,7 @@ class Plan:
     ambient: frozenset[str]
     cheap: Mapping[tuple[str, str | None], bool]
     there: Mapping[str, bool]
+    seal: object  # of the store when these files were as its last commit has them; None where they were not
     names: frozenset[str]  # all that the files give, bind or wait for: what names none of them touches nothing of it
 
     def to_plain(self) -> tuple[Any, ...]:

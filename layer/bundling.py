@@ -67,6 +67,7 @@ def _to_plain(bundling: Bundling) -> dict[str, Any]:
         "before": bundling.before,
         "defers": bundling.defers,
         "marks": dict(bundling.marks),
+        "seal": bundling.seal,
         "loaded": recipe.loaded,
         "foreign": dict(recipe.foreign),
         "waiting": dict(recipe.waiting),
@@ -130,6 +131,7 @@ def bundle(cache: Path, told: Mapping[str, Any]) -> None:
         ambient=told["ambient"],
         cheap=told["cheap"],
         there=told["there"],
+        seal=told["seal"],
         names=frozenset(names),
     )
     write(file, RealDisk(), plan, codes, facts)

@@ -51,7 +51,7 @@ class Refs:
 
         Refs are replaced by renaming, so each move gives the file another inode or another time.
         """
-        return tuple(map(_stamp, self._watched))
+        return tuple(map(stamp_of, self._watched))
 
     def read(self, ref: str) -> CommitId | None:
         """The commit that `ref` names; None where there is no such ref."""
@@ -98,7 +98,8 @@ class Refs:
         return CommitId(text)
 
 
-def _stamp(path: str) -> tuple[int, int, int] | None:
+def stamp_of(path: str | Path) -> tuple[int, int, int] | None:
+    """Inode, time and size of the file, another for each file that takes its place; None where there is none."""
     try:
         found = os.stat(path)
     except OSError:

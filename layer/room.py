@@ -113,7 +113,16 @@ class Layer:
 
     def dirt(self) -> Dirt:
         """What `git status` lists in the layer's folder."""
-        return self.tracked.dirt()
+        seal, dirt = self.tracked.seal(), self.tracked.dirt()
+        if not dirt:
+            self.shipped.starting.was_clean(self.root, seal)
+        return dirt
+
+    def was_clean(self) -> bool:
+        """Whether a replay loaded files that are as the last commit has them, for sure; there may be others beside."""
+        return (
+            self.replayed is not None and self.replayed.seal is not None and self.replayed.seal == self.tracked.seal()
+        )
 
     def run(self) -> Run:
         """A new run of statements, to be committed together."""

@@ -266,7 +266,8 @@ class FolderWatch:
     def knows_no_harm_of(self, marks: Collection[Mark]) -> bool:
         """Whether all of these were loaded to their end before, and nothing is known against any file that is there."""
         there, known = self._marks.values(), self._journal.known
-        return known.proven.issuperset(marks) and not any(mark in self._refused or mark in known.slow for mark in there)
+        refused = self._refused.keys()
+        return known.proven.issuperset(marks) and refused.isdisjoint(there) and known.slow.isdisjoint(there)
 
     def run_in_turn(self, acts: Iterable[tuple[Mark, Callable[[], object]]]) -> tuple[int, Stop | None]:
         """Call each, which loads the file of that mark; how many came to their end, and why the next was stopped.

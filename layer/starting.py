@@ -26,7 +26,7 @@ from .imports import ImportRecord
 from .install import Image
 from .printed import printed
 from .safe_boot import FolderWatch, SafeBoot
-from .slots import fact
+from .slots import fact, state
 from .store import Stamp
 
 
@@ -93,8 +93,13 @@ class Replayed:
         """What loading printed."""
         return self.done.output
 
+    @property
+    def seal(self) -> object:
+        """That of the store when these files were all that it holds; None where they were not."""
+        return self.bundle.plan.seal
 
-@fact
+
+@state
 class Bundling:
     """A bundle that is to be written."""
 
@@ -104,6 +109,7 @@ class Bundling:
     defers: bool
     recipe: Recipe
     marks: Mapping[RelPath, Mark]
+    seal: object = None  # of the store, where the files are as the last commit has them
 
 
 class Starting:
@@ -175,6 +181,12 @@ class Starting:
             self.to_write.append(Bundling(root, name, before, self._deferred.active, recipe, marks))
         self._names.append(name)
         return Started(report, files)
+
+    def was_clean(self, root: Path, seal: object) -> None:
+        """The files of the folder `root` were as the last commit has them, when the store had that seal."""
+        for bundling in self.to_write:
+            if bundling.root == root:
+                bundling.seal = seal
 
     def complete(self, replayed: Replayed, base: Base) -> Started:
         """Find out of a replay what is to be known of its definitions, as if it had been an ordinary boot."""
