@@ -172,11 +172,15 @@ class Workspace:
         return True
 
     def rest(self) -> None:
-        """The kernel has nothing to do: find out what is still to be known, and leave the next start its bundles."""
+        """The kernel has nothing to do: find out what is still to be known."""
         self.complete()
         if self._is_dirt_untold:
             self._is_dirt_untold = False
             self._guarded(self._tell_dirt)
+        self.leave_bundles()
+
+    def leave_bundles(self) -> None:
+        """Leave the next start what it can replay. Nobody waits for a reply."""
         starting = self._cells.shipped.starting
         bundlings, starting.to_write = starting.to_write, []
         if bundlings:

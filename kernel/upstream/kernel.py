@@ -102,8 +102,8 @@ class PerdureKernel(Settings, IPythonKernel):
     def start(self) -> None:
         """Overrides Kernel.start, which knows the loop that the kernel runs on: to rest when that has nothing to do."""
         super().start()
-        self._rest = Rest(self.io_loop, self.workspace.rest)
-        self._rest.stirred()
+        self._rest = Rest(self.io_loop, self.workspace.leave_bundles, self.workspace.rest)
+        self._rest.ready()
 
     @property
     def banner(self) -> str:  # type: ignore[override]  # a trait in the base class, a property in ipykernel's
@@ -132,7 +132,7 @@ class PerdureKernel(Settings, IPythonKernel):
         The names of the last two parameters are looked at by ipykernel, which fills those it finds.
         """
         if self._rest is not None:
-            self._rest.stirred()
+            self._rest.begins()
         request = read_request(
             cell_meta if isinstance(cell_meta, dict) else {},
             allow_stdin=bool(allow_stdin),
@@ -157,7 +157,7 @@ class PerdureKernel(Settings, IPythonKernel):
                     self._show(report, request)
                 self._reply.set(report.metadata(self.workspace.session))
                 if self._rest is not None:
-                    self._rest.stirred()
+                    self._rest.ended()
         return reply
 
     def finish_metadata(self, parent: Any, metadata: Any, reply_content: Any) -> Any:
