@@ -53,6 +53,7 @@ from .waking import Waking
 from .wire import Notices, Request
 
 if TYPE_CHECKING:
+    from .later import Later
     from .proving import Proving
 
 _log = logging.getLogger(__name__)
@@ -89,6 +90,7 @@ class Workspace:
         )
         self.ran: list[str] = []  # the texts of the cells of this session, as IPython has transformed them
         self.untold = Untold()
+        self._later: Later | None = None  # until all that is more urgent has been done at rest
         self.waking = Waking(self._cells.shipped.deferred, self.cell, self.untold.news, self.complete)
         self._layer: Layer | None = None
         self._untouched: frozenset[str] | None = None  # until all is known of what was replayed: names of it
@@ -170,8 +172,11 @@ class Workspace:
             self.complete()
         return True
 
-    def rest(self) -> None:
-        """The kernel has nothing to do: find out what is still to be known, and leave the next start its bundles."""
+    def rest(self) -> bool:
+        """The kernel has nothing to do: do some of what can be done now; whether there is more.
+
+        Find out what is still to be known, leave the next start its bundles, import what cells are likely to need.
+        """
         self.complete()
         starting = self._cells.shipped.starting
         bundlings, starting.to_write = starting.to_write, []
@@ -179,6 +184,13 @@ class Workspace:
             from perdure.layer.bundling import write_in_background  # as a start need not
 
             write_in_background(Homes.of_user().cache, bundlings)
+        elif self._later is not None:
+            return self._later.step()
+        elif self.mode is Mode.ON:
+            from .later import Later  # as above
+
+            self._later = Later()
+        return self.mode is Mode.ON
 
     def _replayed(self) -> list[Replayed]:
         layer = self._layer.replayed if self._layer is not None else None

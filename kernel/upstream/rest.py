@@ -8,13 +8,14 @@ from typing import Any
 
 _log = logging.getLogger(__name__)
 _QUIET = 0.5  # seconds without a cell
+_PAUSE = 0.01  # seconds between two acts, in which whatever has come goes first
 
 
 class Rest:
     """Calls `act` on the loop of the kernel's main thread each time that no cell has run for a while."""
 
-    def __init__(self, loop: Any, act: Callable[[], None]) -> None:
-        """`loop` is a tornado IOLoop."""
+    def __init__(self, loop: Any, act: Callable[[], bool]) -> None:
+        """`loop` is a tornado IOLoop. `act` does a little, and says whether there is more to do."""
         self._loop = loop
         self._act = act
         self._timer: Any = None
@@ -31,6 +32,7 @@ class Rest:
     def _end(self) -> None:
         self._timer = None
         try:
-            self._act()
+            if self._act():
+                self._timer = self._loop.call_later(_PAUSE, self._end)
         except Exception:  # nobody waits for it, and nobody is to be hurt by it
             _log.exception("perdure could not use a moment of rest")
