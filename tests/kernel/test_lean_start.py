@@ -23,7 +23,7 @@ __import__("threading").Thread(target=watch_imports, daemon=True).start()
 """
 
 # What a definition needs that is made, and what a layer needs that is asked or changed.
-LATE = {f"perdure.layer.{room}" for room in _ROOMS} - {"perdure.layer.stages", "perdure.layer.running"}
+LATE = {f"perdure.layer.{room}" for room in _ROOMS}
 NOT_AT_START = LATE | {
     *("dulwich", "rich", "tomllib", "fractions"),
     *("perdure.layer.undo", "perdure.layer.past", "perdure.layer.refresh", "perdure.layer.bundling"),
