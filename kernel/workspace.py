@@ -53,6 +53,7 @@ from .waking import Waking
 from .wire import Notices, Request
 
 if TYPE_CHECKING:
+    from .later import Later
     from .proving import Proving
 
 _log = logging.getLogger(__name__)
@@ -89,6 +90,7 @@ class Workspace:
         )
         self.ran: list[str] = []  # the texts of the cells of this session, as IPython has transformed them
         self.untold = Untold()
+        self._later: Later | None = None  # until all that is more urgent has been done at rest
         self.waking = Waking(self._cells.shipped.deferred, self.cell, self.untold.news, self.complete)
         self._layer: Layer | None = None
         self._is_dirt_untold = False  # whether it is still to be looked for what git would say of the layer
@@ -171,20 +173,33 @@ class Workspace:
             self.complete()
         return True
 
-    def rest(self) -> None:
-        """The kernel has nothing to do: find out what is still to be known."""
-        self.complete()
+    def rest(self) -> bool:
+        """The kernel has nothing to do: do some of what can be done now; whether there is more.
+
+        Find out what is still to be known, look what git would say, import what cells are likely to need.
+        """
+        if self._untouched is not None:
+            self.complete()
+            return True
         if self._is_dirt_untold:
             self._is_dirt_untold = False
             self._guarded(self._tell_dirt)
+            return True
         self.leave_bundles()
+        if self.mode is not Mode.ON:
+            return False
+        if self._later is None:
+            from .later import Later  # as a start need not
+
+            self._later = Later()
+        return self._later.step()
 
     def leave_bundles(self) -> None:
         """Leave the next start what it can replay. Nobody waits for a reply."""
         starting = self._cells.shipped.starting
         bundlings, starting.to_write = starting.to_write, []
         if bundlings:
-            from perdure.layer.bundling import write_in_background  # as a start need not
+            from perdure.layer.bundling import write_in_background  # as above
 
             write_in_background(Homes.of_user().cache, bundlings)
 

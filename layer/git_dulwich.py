@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from dulwich.objects import Commit, ObjectID
     from dulwich.repo import Repo
 
+NEEDED = tuple(
+    f"dulwich.{name}"
+    for name in "file lru_cache objects refs protocol config pack midx object_store reflog worktree repo".split()
+)
+"""The modules that a commit, and whatever else is asked, has imported, from the inside out."""
+
 
 class Reader:
     """Reads the repository at `path`. Not for two threads at once."""

@@ -5,6 +5,7 @@ microseconds; knows nothing of objects and of the index.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from .disk import Disk
@@ -14,6 +15,7 @@ from .journal import Journal
 from .slots import fact
 from .store import CommitId
 
+_ALWAYS = 2  # files that are watched whichever branch it is
 _LENGTHS = (40, 64)  # hex digits of SHA-1 and SHA-256
 _HEX = frozenset("0123456789abcdef")
 NOTHING = "0" * 40
@@ -42,7 +44,7 @@ class Refs:
         text = (self._git / "HEAD").read_text().strip()
         if text.startswith("ref: "):
             branch = text.removeprefix("ref: ")
-            self._watched[2:] = [os.fspath(self._git / branch)]
+            self._watched[_ALWAYS:] = [os.fspath(self._git / branch)]
             return Head(branch, self.read(branch))
         return Head(None, self._id(text, "HEAD"))
 
@@ -51,6 +53,9 @@ class Refs:
 
         Refs are replaced by renaming, so each move gives the file another inode or another time.
         """
+        if len(self._watched) == _ALWAYS:
+            with suppress(OSError, ValueError, LayerUnusable):
+                self.head()  # which branch is watched, too, is told by HEAD
         return tuple(map(stamp_of, self._watched))
 
     def read(self, ref: str) -> CommitId | None:

@@ -7,7 +7,6 @@ layer exists: a kernel that starts waits for this.
 from __future__ import annotations
 
 import os
-import tomllib
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
@@ -15,7 +14,7 @@ from typing import TypeAlias
 from .definition import Kind, RelPath
 from .disk import Disk
 from .errors import LayerError, LayerUnusable
-from .generated import FORMAT
+from .generated import FORMAT, is_as_generated
 from .git import GitStore
 from .journal import told_as_fault
 from .making import is_blank, make_layer
@@ -146,7 +145,12 @@ def format_of(path: Path) -> object:
         LayerUnusable: its pyproject.toml cannot be read.
     """
     try:
-        settings: object = tomllib.loads((path / "pyproject.toml").read_text(encoding="utf-8"))
+        text = (path / "pyproject.toml").read_text(encoding="utf-8")
+        if is_as_generated(text):
+            return FORMAT
+        import tomllib
+
+        settings: object = tomllib.loads(text)
     except (FileNotFoundError, IsADirectoryError):
         return None
     except (ValueError, RecursionError) as error:  # no TOML (merge markers), no UTF-8, nested without end

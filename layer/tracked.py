@@ -6,12 +6,15 @@ Owns what others changed of them, and what no commit has. Knows nothing of what 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from .definition import RelPath
 from .naming import name_told_by
-from .others import Others, told_by
 from .store import Change, CommitId, Dirt, Message, Store, Write, is_same
 from .watch import Watch
+
+if TYPE_CHECKING:
+    from .others import Others
 
 
 class Tracked:
@@ -91,7 +94,11 @@ class Tracked:
             StoreFault: the folder cannot be read.
         """
         commits = self._watch.look()
-        return None if commits is None else told_by(commits, self._store.files(), self.loaded)
+        if commits is None:
+            return None
+        from .others import told_by  # here: no start has anything to tell of them
+
+        return told_by(commits, self._store.files(), self.loaded)
 
     def catch_up(self) -> None:
         """Take everything until now for heard.

@@ -11,7 +11,6 @@ from types import GetSetDescriptorType, ModuleType
 from typing import Any, TypeAlias
 
 from .definition import Definition, Kind
-from .dependents import callers, dependents
 from .imports import ImportEntry, ImportRecord, find
 from .slots import fact
 from .source import Statement, assigned
@@ -124,11 +123,13 @@ class View:
 
     def dependents(self, name: str) -> tuple[Definition, ...]:
         """The kept definitions that read `name` to load."""
+        from .dependents import dependents  # here, as below: boot knows views, and decides nothing by them
 
         return dependents(name, self.kept.values())
 
     def callers(self, name: str) -> tuple[Definition, ...]:
         """The kept definitions that read `name` only when they are called."""
+        from .dependents import callers
 
         return callers(name, self.kept.values())
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from perdure.layer.definition import RelPath
-from perdure.layer.generated import FORMAT, GENERATED, generated_files
+from perdure.layer.generated import FORMAT, GENERATED, generated_files, is_as_generated
 
 from .plain_layer import GOOD, Both, Layer, imported, names_in
 
@@ -258,3 +258,14 @@ def test_loads_takes_the_options_of_pickle(tmp_path: Path) -> None:
     buffers: list[pickle.PickleBuffer] = []
     data = pickle.dumps(pickle.PickleBuffer(bytearray(b"abc")), protocol=5, buffer_callback=buffers.append)
     assert bytes(module.loads(data, buffers=buffers)) == b"abc"
+
+
+@pytest.mark.parametrize("name", ["ada", "ada_", "a1_b_", "_"])
+def test_the_settings_of_a_layer_are_told_from_those_that_somebody_changed(name: str) -> None:
+    text = generated_files(name)[RelPath("pyproject.toml")].decode()
+    assert is_as_generated(text)
+    assert tomllib.loads(text)["tool"]["perdure"]["format"] == FORMAT
+    assert not any(
+        is_as_generated(other)
+        for other in (text.replace("format = 1", "format = 2"), f"{text}\n", text.replace("layer_", "Layer_", 1), "")
+    )

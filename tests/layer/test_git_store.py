@@ -227,3 +227,12 @@ def test_a_file_that_cannot_be_read_is_said_so_alone(store: GitStore, git: Git, 
         store.commit([Write(RATE, b"RATE = 2\n")], KEEP)
     (path / AREA).chmod(0o600)
     git.check()
+
+
+def test_a_look_at_head_moves_no_mark(store: GitStore, path: Path) -> None:
+    another = opened(path)
+    mark = another.mark()
+    another.head()
+    assert another.mark() == mark
+    store.commit([Write(AREA, b"2")], KEEP)
+    assert another.mark() != mark

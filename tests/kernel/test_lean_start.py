@@ -1,0 +1,71 @@
+"""A start costs what plain ipykernel's costs: what it does without, and that nothing of the user's shows it."""
+
+from __future__ import annotations
+
+from perdure.kernel.later import _ROOMS
+from perdure.layer.git_dulwich import NEEDED
+
+from .conftest import StartKernel
+from .driver import STOCK
+from .home import Home
+
+# Neither names nor binds anything of the layer, and imports nothing.
+_MODULES = "print(*__import__('sys').modules)"
+_COLLECTOR = "import gc\nprint(gc.isenabled(), gc.get_threshold(), gc.get_freeze_count(), gc.get_debug())"
+_WATCH = """
+def watch_imports():
+    import sys, time
+    while not set({names!r}) <= sys.modules.keys():
+        time.sleep(0.01)
+    print("all there")
+
+__import__("threading").Thread(target=watch_imports, daemon=True).start()
+"""
+
+# What a definition needs that is made, and what a layer needs that is asked or changed.
+LATE = {f"perdure.layer.{room}" for room in _ROOMS}
+NOT_AT_START = LATE | {
+    *("dulwich", "rich", "tomllib", "fractions"),
+    *("perdure.layer.undo", "perdure.layer.past", "perdure.layer.refresh", "perdure.layer.bundling"),
+    *("perdure.kernel.layer_views", "perdure.kernel.layer_changes", "perdure.kernel.projects", "perdure.kernel.shown"),
+    *("perdure.kernel.notebook", "perdure.kernel.later"),
+}
+
+
+def test_the_first_reply_waits_for_no_more_than_it_needs(home: Home, new_kernel: StartKernel) -> None:
+    kernel = new_kernel().start()
+    kernel.run("def area(r):\n    return r * r\n\nclass Circle: ...")
+    kernel.kill()
+    there = {*kernel.start().run(_MODULES).stdout.split()}
+    assert "perdure.layer.room" in there
+    assert there & NOT_AT_START == set()
+
+
+def test_what_cells_are_likely_to_need_comes_when_nothing_is_to_be_done(home: Home, new_kernel: StartKernel) -> None:
+    kernel = new_kernel().start()
+    kernel.run(_WATCH.format(names=sorted({*LATE, *NEEDED})))
+    kernel.wait_for_message("stream", lambda content: "all there" in content["text"])
+
+
+def test_the_garbage_collector_is_as_in_any_kernel(home: Home, new_kernel: StartKernel) -> None:
+    (home.ipython / "profile_default" / "startup").mkdir(parents=True)
+    (home.ipython / "profile_default" / "startup" / "look.py").write_text(f"{_COLLECTOR}\nSEEN = gc.isenabled()\n")
+    stock = new_kernel(STOCK).start().run(_COLLECTOR).stdout
+    kernel = new_kernel().start()
+    assert kernel.run(_COLLECTOR).stdout == stock
+    assert kernel.run("SEEN").value == "True"
+
+
+def test_a_collector_that_was_off_stays_off(home: Home, new_kernel: StartKernel) -> None:
+    site = home.root / "site"
+    site.mkdir()
+    (site / "usercustomize.py").write_text("")
+    (site / "sitecustomize.py").write_text("import gc\ngc.disable()\n")
+    kernel = new_kernel(PYTHONPATH=_with(site)).start()
+    assert kernel.run("import gc\ngc.isenabled()").value == "False"
+
+
+def _with(folder: object) -> str:
+    import os
+
+    return os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
