@@ -14,7 +14,7 @@ from types import FunctionType, ModuleType
 
 from .asked import unjournalled
 from .binding import bound_names, changed_in_place
-from .deferral import Decided, Elsewhere, NeededImport, decide_deferral
+from .deferral import Decided, Elsewhere, NeededImport, decide_deferral, needed_imports
 from .definition import Definition, Kind, RelPath
 from .facts import Facts
 from .finding import Answers, Finder
@@ -275,9 +275,18 @@ class Deferred:
             items = {number: self._items[number] for number in numbers_in(chosen & self._reach.waiting)}
             return self._loader.load(items, seconds) if items else NOTHING
 
-    def load_names(self, names: Iterable[str]) -> Loading:
+    def load_names(self, names: Iterable[str], seconds: float | None = None) -> Loading:
         """Load what `names` may reach."""
-        return self.load(self._reach.of(names)) if self else NOTHING
+        return self.load(self._reach.of(names), seconds) if self else NOTHING
+
+    def is_cheap(self, names: Iterable[str]) -> bool:
+        """Whether what `names` may reach imports nothing any more that is not loaded."""
+        items = (self._items[number] for number in numbers_in(self._reach.of(names) & self._reach.waiting))
+        return all(map(self._finder.is_cheap, (each for i in items for each in needed_imports(parse(i.text).body))))
+
+    def giving(self, name: str) -> Waiting | None:
+        """What waits to give `name`."""
+        return self._items[self.names[name]] if name in self.names else None
 
     def load_all(self) -> Loading:
         """Load all that waits."""
