@@ -10,7 +10,7 @@ import ast
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from types import FunctionType, ModuleType
+from types import ModuleType
 
 from .asked import unjournalled
 from .binding import bound_names, changed_in_place
@@ -26,8 +26,7 @@ from .loading import NOTHING, Asked, Failed, Loader, Loading, Waiting
 from .mentions import DOCTEST, in_examples, mentioned_by_cell, words
 from .order import Loadable, Waits
 from .reach import Reach, numbers_in
-from .source import deleted_names
-from .view import class_dict
+from .source import deleted_names, parse
 
 
 class Deferred:
@@ -159,7 +158,9 @@ class Deferred:
     def reached_by(self, nodes: Sequence[ast.stmt], text: str) -> int:
         """The set of what has to be loaded before a cell of these statements runs; `text` is its text."""
         known, said = self._reach.names, words(text)
-        examples = self._in_docstrings(text) if known and not DOCTEST.isdisjoint(said) else frozenset()
+        examples: frozenset[str] = frozenset()
+        if known and not DOCTEST.isdisjoint(said):
+            examples = in_examples(text, tuple(self._image.namespace.values()))
         if not known or (not examples and known.isdisjoint(said) and self._imported.keys().isdisjoint(said)):
             return 0
         there = self._image.namespace
@@ -211,16 +212,6 @@ class Deferred:
                     del namespace[name]
                 else:
                     self.taken_away([name])
-
-    def _in_docstrings(self, text: str) -> frozenset[str]:
-        """The names in examples that a cell of this text may have doctest run: its own, and those of what is live."""
-        found = in_examples(text)
-        for value in tuple(self._image.namespace.values()):
-            for part in (value, *class_dict(value).values()):
-                doc = part.__doc__ if isinstance(part, FunctionType) else class_dict(part).get("__doc__")
-                if isinstance(doc, str):
-                    found |= in_examples(doc)
-        return found
 
     def _is_value(self, number: int) -> bool:
         return self._items[number].definition.kind is Kind.VALUE

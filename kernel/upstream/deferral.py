@@ -52,11 +52,14 @@ def give_attributes(module: ModuleType, waking: Waking) -> None:
 
 
 def without_own_frames(error: BaseException) -> None:
-    """Take out of the traceback of `error`, and of those before it, how the user's module looked for an attribute."""
+    """Take out of the traceback of `error`, and of those before it, how the user's module looked for an attribute.
+
+    Of an interrupt, which may come anywhere, all frames of perdure's.
+    """
     seen: set[int] = set()
     while error.__traceback__ is not None and id(error) not in seen:
         seen.add(id(error))
-        last, is_inside = error.__traceback__, False
+        last, is_inside = error.__traceback__, isinstance(error, KeyboardInterrupt)
         while (following := last.tb_next) is not None:
             code = following.tb_frame.f_code
             is_inside = is_inside or (code.co_filename, code.co_name) == (__file__, "__getattr__")

@@ -492,7 +492,7 @@ def test_output_and_long_loading_are_notices(booted: Booted, packages: Packages)
     assert second == "[layer: loading printed:\nhello]"
 
 
-@pytest.mark.parametrize("cell", ["long()", "eval('lo' + 'ng')()", "import __main__\n__main__.long()"])
+@pytest.mark.parametrize("cell", ["long()", "eval('lo' + 'ng')()", "import __main__\n__main__.long()", "%layer load"])
 @pytest.mark.parametrize("catching", ["try: time.sleep(0.05)\n    except BaseException: pass", "time.sleep(0.05)"])
 def test_an_interrupt_while_loading_ends_the_cell(
     booted: Booted, packages: Packages, layer: Home, tmp_path: Path, catching: str, cell: str
@@ -507,7 +507,9 @@ def test_an_interrupt_while_loading_ends_the_cell(
     content = kernel.finish_interrupting(running).content
     assert content["ename"] in ("KeyboardInterrupt", "NameError")
     told = f"perdure: long was being loaded, {layer.layer}/functions/l/long.py; it waits until it is named again"
-    assert told in "\n".join(content["traceback"])
+    traceback = "\n".join(content["traceback"])
+    assert told in traceback
+    assert "loading.py" not in traceback
     assert kernel.run("1").value == "1"
     over.touch()
     assert kernel.run("long()").value == "3"
