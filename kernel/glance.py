@@ -55,15 +55,14 @@ def _last(nodes: Iterable[ast.stmt], name: str) -> _Def | None:
 
 
 def _signature(node: _Def) -> str | None:
-    function: _Def | None = node
-    if isinstance(node, ast.ClassDef):
-        function = _last(node.body, "__init__")
-        if function is None or isinstance(function, ast.ClassDef):
-            return None
-    if function is None or isinstance(function, ast.ClassDef):
+    """How it is called; of a class without an `__init__` of its own the text does not tell."""
+    if not isinstance(node, ast.ClassDef):
+        returns = f" -> {ast.unparse(node.returns)}" if node.returns is not None else ""
+        return f"{node.name}({ast.unparse(node.args)}){returns}"
+    made = _last(node.body, "__init__")
+    if made is None or isinstance(made, ast.ClassDef):
         return None
-    arguments = ast.unparse(function.args)
-    if isinstance(node, ast.ClassDef):
-        arguments = arguments.partition(", ")[2]
-    returns = f" -> {ast.unparse(function.returns)}" if function.returns is not None else ""
-    return f"{node.name}({arguments}){returns if function is node else ''}"
+    given = made.args
+    own = {"posonlyargs": given.posonlyargs[1:]} if given.posonlyargs else {"args": given.args[1:]}
+    fields = {name: getattr(given, name) for name in given._fields}
+    return f"{node.name}({ast.unparse(ast.arguments(**fields | own))})"

@@ -19,7 +19,6 @@ from perdure.layer.loading import Loading
 from perdure.layer.mentions import mentioned_by_cell
 
 from .cell import Cell
-from .glance import attributes, described
 
 _log = logging.getLogger(__name__)
 
@@ -130,10 +129,14 @@ class Waking:
         item = self._deferred.giving(name) or self._deferred.giving(name.partition(".")[0])
         if item is None:
             return None
+        from .glance import described
+
         return described(item.definition, name, str(item.file), item.packages, source=source)
 
     def attributes(self, name: str) -> dict[str, str]:
         """The attributes of the class `name`, which waits, as far as texts tell, with their types."""
+        from .glance import attributes
+
         item = self._deferred.giving(name)
         found = dict(attributes(item.definition, name)) if item is not None else {}
         put_on = (other.partition(".") for other in tuple(self._deferred.names))
