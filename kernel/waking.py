@@ -23,7 +23,7 @@ from .cell import Cell
 _log = logging.getLogger(__name__)
 
 _LONG = 1.0  # seconds of loading from which on it is told
-_PATIENCE = 2.0  # seconds that who must not wait for ever waits while something else is being loaded
+_PATIENCE = 2.0  # seconds that who must not wait for ever waits for something to be loaded
 _TYPES = {Kind.FUNCTION: "function", Kind.CLASS: "type"}
 
 
@@ -45,6 +45,7 @@ class Waking:
         self._complete = complete
         self._cell = cell
         self._tell = tell
+        self._too_slow: frozenset[str] | set[str] = set()  # names that could not be loaded in passing
 
     @property
     def _deferred(self) -> Deferred:
@@ -109,6 +110,37 @@ class Waking:
                 self._told(self._deferred.load_names(names))
             finally:
                 self._deferred.lock.release()
+
+    def glance(self, code: str) -> None:
+        """Load what the words of `code` reach, for who looks in passing: nothing that imports, and not for long."""
+        names = self._deferred.mentioned_in(code) - self._too_slow
+        if not names or not self._deferred.is_cheap(names) or not self._deferred.lock.acquire(timeout=_PATIENCE):
+            return
+        try:
+            self._told(self._deferred.load_names(names, _PATIENCE))
+        except KeyboardInterrupt:  # nobody waits for it any more
+            pass
+        finally:
+            self._too_slow |= {name for name in names if self.is_waiting(name)}
+            self._deferred.lock.release()
+
+    def described(self, name: str, *, source: bool) -> str | None:
+        """What the text of a definition that waits tells of `name`; None where nothing of the kind waits."""
+        item = self._deferred.giving(name) or self._deferred.giving(name.partition(".")[0])
+        if item is None:
+            return None
+        from .glance import described
+
+        return described(item.definition, name, str(item.file), item.packages, source=source)
+
+    def attributes(self, name: str) -> dict[str, str]:
+        """The attributes of the class `name`, which waits, as far as texts tell, with their types."""
+        from .glance import attributes
+
+        item = self._deferred.giving(name)
+        found = dict(attributes(item.definition, name)) if item is not None else {}
+        put_on = (other.partition(".") for other in tuple(self._deferred.names))
+        return found | {attribute: "function" for owner, dot, attribute in put_on if dot and owner == name}
 
     def attribute(self, name: str) -> None:
         """Load `name`, which is asked for as an attribute of the user's module.

@@ -10,11 +10,11 @@ import ast
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from types import FunctionType, ModuleType
+from types import ModuleType
 
 from .asked import unjournalled
 from .binding import bound_names, changed_in_place
-from .deferral import Decided, Elsewhere, NeededImport, decide_deferral
+from .deferral import Decided, Elsewhere, NeededImport, decide_deferral, needed_imports
 from .definition import Definition, Kind, RelPath
 from .facts import Facts
 from .finding import Answers, Finder
@@ -26,8 +26,7 @@ from .loading import NOTHING, Asked, Failed, Loader, Loading, Waiting
 from .mentions import DOCTEST, in_examples, mentioned_by_cell, words
 from .order import Loadable, Waits
 from .reach import Reach, numbers_in
-from .source import deleted_names
-from .view import class_dict
+from .source import deleted_names, parse
 
 
 class Deferred:
@@ -159,7 +158,9 @@ class Deferred:
     def reached_by(self, nodes: Sequence[ast.stmt], text: str) -> int:
         """The set of what has to be loaded before a cell of these statements runs; `text` is its text."""
         known, said = self._reach.names, words(text)
-        examples = self._in_docstrings(text) if known and not DOCTEST.isdisjoint(said) else frozenset()
+        examples: frozenset[str] = frozenset()
+        if known and not DOCTEST.isdisjoint(said):
+            examples = in_examples(text, tuple(self._image.namespace.values()))
         if not known or (not examples and known.isdisjoint(said) and self._imported.keys().isdisjoint(said)):
             return 0
         there = self._image.namespace
@@ -211,16 +212,6 @@ class Deferred:
                     del namespace[name]
                 else:
                     self.taken_away([name])
-
-    def _in_docstrings(self, text: str) -> frozenset[str]:
-        """The names in examples that a cell of this text may have doctest run: its own, and those of what is live."""
-        found = in_examples(text)
-        for value in tuple(self._image.namespace.values()):
-            for part in (value, *class_dict(value).values()):
-                doc = part.__doc__ if isinstance(part, FunctionType) else class_dict(part).get("__doc__")
-                if isinstance(doc, str):
-                    found |= in_examples(doc)
-        return found
 
     def _is_value(self, number: int) -> bool:
         return self._items[number].definition.kind is Kind.VALUE
@@ -275,9 +266,18 @@ class Deferred:
             items = {number: self._items[number] for number in numbers_in(chosen & self._reach.waiting)}
             return self._loader.load(items, seconds) if items else NOTHING
 
-    def load_names(self, names: Iterable[str]) -> Loading:
+    def load_names(self, names: Iterable[str], seconds: float | None = None) -> Loading:
         """Load what `names` may reach."""
-        return self.load(self._reach.of(names)) if self else NOTHING
+        return self.load(self._reach.of(names), seconds) if self else NOTHING
+
+    def is_cheap(self, names: Iterable[str]) -> bool:
+        """Whether what `names` may reach imports nothing any more that is not loaded."""
+        items = (self._items[number] for number in numbers_in(self._reach.of(names) & self._reach.waiting))
+        return all(map(self._finder.is_cheap, (each for i in items for each in needed_imports(parse(i.text).body))))
+
+    def giving(self, name: str) -> Waiting | None:
+        """What waits to give `name`."""
+        return self._items[self.names[name]] if name in self.names else None
 
     def load_all(self) -> Loading:
         """Load all that waits."""

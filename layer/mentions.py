@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from types import FunctionType
 
 from .binding import bound_names
 from .scope import reads_of
@@ -64,9 +65,16 @@ def words(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def in_examples(text: str) -> frozenset[str]:
-    """The identifiers in the doctest examples of `text`."""
-    return words("\n".join(re.findall(_EXAMPLE, text))) if ">>>" in text else frozenset()
+def in_examples(text: str, values: Iterable[object]) -> frozenset[str]:
+    """The identifiers in doctest examples that a cell of this text may have run: its own, and those of the `values`."""
+    from .view import class_dict
+
+    texts = [text]
+    for value in values:
+        for part in (value, *class_dict(value).values()):
+            doc = part.__doc__ if isinstance(part, FunctionType) else class_dict(part).get("__doc__")
+            texts += [doc] if isinstance(doc, str) and ">>>" in doc else []
+    return frozenset().union(*(words("\n".join(re.findall(_EXAMPLE, each))) for each in texts))
 
 
 def spoken(nodes: Iterable[ast.AST], text: str) -> frozenset[str]:

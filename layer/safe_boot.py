@@ -80,7 +80,7 @@ class SafeBoot:
         self._before: list[Folder] = []
         self._refused: set[tuple[Path, str]] = set()  # by folder and mark
         self._accused: set[tuple[Path, str]] = set()  # by folder and mark, what may have been the end of a kernel
-        self._is_booting = False
+        self._is_loading = False
         self._fork = Fork()
         self._is_after_death = False
         self._resting: list[tuple[BootJournal, FolderWatch]] = []  # boots after which the kernel was not heard of yet
@@ -118,7 +118,7 @@ class SafeBoot:
                 # Whatever was new did it, and by itself it may do no harm: a timer, a closed descriptor.
                 refused |= dict.fromkeys((m for m in there if m not in known.proven and m not in refused), _LATE)
             refused = {**known.died, **refused, **blamed.refused}
-            self._is_booting = True
+            self._is_loading = True
             with _same_working_folder(), Alarm() as alarm:
                 watch = FolderWatch(marks, journal, alarm, refused, self._bounds, self._until, self._clock, self._fork)
                 yield watch
@@ -126,7 +126,7 @@ class SafeBoot:
             journal.end()
             raise
         finally:
-            self._is_booting = False
+            self._is_loading = False
         journal.rests()
         self._resting.append((journal, watch))
         self._refused |= {(root, mark) for mark in refused}
@@ -135,15 +135,19 @@ class SafeBoot:
     @contextmanager
     def asked(self, seconds: float | None = None) -> Iterator[Round]:
         """Around files that are loaded since somebody asks for them; `seconds` bounds all of them together."""
-        if self._is_booting:  # a file that boots asks for another: the bound and the journal are that file's
+        if self._is_loading:  # a file that is being loaded asks for another: bound and journal are that file's
             yield Unjournalled()
             return
-        with Alarm() as alarm:
-            asked = AskedRound(lambda root: BootJournal(self._cache(), root), alarm, seconds, self._is_harmless)
-            try:
-                yield asked
-            finally:
-                asked.end()
+        self._is_loading = True
+        try:
+            with Alarm() as alarm:
+                asked = AskedRound(lambda root: BootJournal(self._cache(), root), alarm, seconds, self._is_harmless)
+                try:
+                    yield asked
+                finally:
+                    asked.end()
+        finally:
+            self._is_loading = False
 
     def _is_harmless(self, root: Path, mark: Mark) -> None:
         if (root, mark) in self._accused:

@@ -17,6 +17,7 @@ from perdure.kernel.waking import Waking
 
 _HOUSE = os.path.join(os.path.dirname(perdure.__file__), "")
 _ATTRIBUTE_OF = r"(?<![\w.])([^\W\d]\w*)(?:\([^()]*\))?(?:\.\w*)+$"
+_ATTRIBUTE = r"(?<![\w.])([^\W\d]\w*)(?:\([^()]*\))?\.(\w*)$"
 _IMPORTING = r"\s*(?:from|import)\s"
 _PLAIN = r"(?<![\w.])[^\W\d]\w*$"
 
@@ -51,11 +52,14 @@ def give_attributes(module: ModuleType, waking: Waking) -> None:
 
 
 def without_own_frames(error: BaseException) -> None:
-    """Take out of the traceback of `error`, and of those before it, how the user's module looked for an attribute."""
+    """Take out of the traceback of `error`, and of those before it, how the user's module looked for an attribute.
+
+    Of an interrupt, which may come anywhere, all frames of perdure's.
+    """
     seen: set[int] = set()
     while error.__traceback__ is not None and id(error) not in seen:
         seen.add(id(error))
-        last, is_inside = error.__traceback__, False
+        last, is_inside = error.__traceback__, isinstance(error, KeyboardInterrupt)
         while (following := last.tb_next) is not None:
             code = following.tb_frame.f_code
             is_inside = is_inside or (code.co_filename, code.co_name) == (__file__, "__getattr__")
@@ -67,17 +71,23 @@ def without_own_frames(error: BaseException) -> None:
 
 
 def load_for_completion(code: str, waking: Waking) -> None:
-    """Load the name whose attributes are asked for at the end of `code`: `f.` needs f, where `f` alone does not."""
+    """Load the name whose attributes are asked for at the end of `code`, if that costs nothing: `f.` needs f."""
     found = re.search(_ATTRIBUTE_OF, code)
     if found is not None and waking.is_waiting(found[1]):
-        waking.load(found[1])
+        waking.glance(found[1])
 
 
 def matcher(waking: Waking) -> Any:
-    """A matcher for both of IPython's completers that offers names without loading them."""
+    """A matcher for both of IPython's completers that offers names and attributes without loading anything."""
 
     @context_matcher()  # type: ignore[untyped-decorator]
     def perdure_deferred(context: CompletionContext) -> SimpleMatcherResult:
+        if (found := re.search(_ATTRIBUTE, context.text_until_cursor)) is not None:
+            given = waking.attributes(found[1]) if waking.is_waiting(found[1]) else {}
+            start = found[2]
+            fitting = (name for name in sorted(given) if name.startswith(start) and (start or name[0] != "_"))
+            completions = [SimpleCompletion(name, type=given[name]) for name in fitting]
+            return SimpleMatcherResult(completions=completions, matched_fragment=start)
         found = re.search(_PLAIN, context.text_until_cursor)
         start = found[0] if found is not None and context.token.endswith(found[0]) else None
         if start is None or re.match(_IMPORTING, context.text_until_cursor):

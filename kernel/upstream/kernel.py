@@ -179,13 +179,16 @@ class PerdureKernel(Settings, IPythonKernel):
         return content
 
     def do_complete(self, code: str, cursor_pos: int | None) -> Any:
-        """Overrides IPythonKernel.do_complete: attributes of a name that waits are there once it is loaded."""
+        """Overrides IPythonKernel.do_complete: all attributes of a name that waits are there once it is loaded."""
         load_for_completion(code if cursor_pos is None else code[:cursor_pos], self.workspace.waking)
         return super().do_complete(code, cursor_pos)
 
     def do_inspect(self, code: str, cursor_pos: int, detail_level: int = 0, omit_sections: Any = ()) -> Any:
-        """Overrides IPythonKernel.do_inspect: what is told of a name that waits is told of what is loaded."""
-        self.workspace.waking.load_for_code(token_at_cursor(code, cursor_pos))
+        """Overrides IPythonKernel.do_inspect: of a name that waits is told what its text tells."""
+        waking, name = self.workspace.waking, token_at_cursor(code, cursor_pos)
+        waking.glance(name)
+        if (told := waking.described(name, source=detail_level > 0)) is not None:
+            return {"status": "ok", "found": True, "data": {"text/plain": told}, "metadata": {}}
         return super().do_inspect(code, cursor_pos, detail_level, omit_sections)
 
     async def do_debug_request(self, msg: Any) -> Any:

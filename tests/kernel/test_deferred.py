@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -205,18 +206,56 @@ def test_the_front_end_knows_the_names(booted: Booted, packages: Packages) -> No
     assert packages.imports == []
     told = kernel.run("%reset?").content["payload"][0]["data"]["text/plain"]
     assert "Resets the namespace by removing all names defined by the user" in told
+    # Attributes are those that texts tell until it costs nothing to have the others too.
+    assert complete("Circle.")[-1].endswith("grow")
+    assert any(match.endswith("grow") for match in complete("Circle(2).gr"))
+    assert not any(match.endswith("size") for match in complete("Circle.si"))
+    assert packages.imports == []
+    kernel.run("import slow, other")
     assert any(match.endswith("size") for match in complete("Circle.si"))
-    assert packages.imports == ["slow", "other"]
+    assert kernel.run("Circle in Circle.mro()").value == "True"
 
 
-@pytest.mark.parametrize("detail", [0, 1])
-def test_inspection_loads(booted: Booted, packages: Packages, detail: int) -> None:
-    kernel = booted()
-    content = {"code": "area(", "cursor_pos": 4, "detail_level": detail}
+def inspect(kernel: Kernel, name: str, detail: int = 0) -> str | None:
+    content = {"code": f"{name}(", "cursor_pos": len(name), "detail_level": detail}
     told = kernel.request("inspect_request", content).content
-    assert told["found"]
-    assert "Twice x." in told["data"]["text/plain"]
-    assert packages.imports == ["slow"]
+    return re.sub("\x1b\\[[0-9;]*m", "", told["data"]["text/plain"]) if told["found"] else None
+
+
+def test_inspection_imports_nothing(booted: Booted, packages: Packages, layer: Home) -> None:
+    kernel = booted()
+    deferred = "Deferred:  it is loaded when a cell names it"
+    file = f"File:      {layer.layer}/functions/a/area.py"
+    head = "Signature: area(x)\nDocstring: Twice x.\n"
+    assert inspect(kernel, "area") == f"{head}{file}\nType:      function\n{deferred} (slow)"
+    source = "Source:    \ndef area(x):\n    'Twice x.'\n    return twice(x)"
+    assert inspect(kernel, "area", 1) == f"{head}{source}\n{file}\nType:      function\n{deferred} (slow)"
+    assert str(inspect(kernel, "Circle")).startswith("Signature: Circle(r)\n")
+    assert "Type:      function\n" in str(inspect(kernel, "Circle.__init__"))
+    assert f"{deferred} (other, slow)" in str(inspect(kernel, "Circle.grow"))
+    assert inspect(kernel, "Circle.nosuch") is None
+    assert inspect(kernel, "plain")
+    assert packages.imports == []
+    kernel.run("import slow")
+    assert deferred not in str(inspect(kernel, "area"))
+    assert "Docstring: Twice x." in str(inspect(kernel, "area"))
+
+
+def test_what_hangs_hangs_no_help_and_no_completion(booted: Booted, packages: Packages) -> None:
+    packages.make("endless", before="while True: pass")
+    kernel = booted(
+        {
+            "functions/l/long.py": "import endless\n\n\ndef long(x): ...\n",
+            "classes/h/Hangs.py": "import slow\n\nwhile True:\n    pass\n\n\nclass Hangs:\n    def go(self): ...\n",
+        }
+    )
+    kernel.run("import slow")
+    for _ in range(2):
+        assert str(inspect(kernel, "long")).startswith("Signature: long(x)\n")
+        assert str(inspect(kernel, "Hangs.go")).startswith("Signature: go(self)\n")
+        told = kernel.request("complete_request", {"code": "Hangs.", "cursor_pos": 6}).content
+        assert told["matches"][0].endswith("go")
+    assert kernel.run("1").notices == []
 
 
 def test_unpickling(booted: Booted, packages: Packages, layer: Home) -> None:
@@ -453,7 +492,7 @@ def test_output_and_long_loading_are_notices(booted: Booted, packages: Packages)
     assert second == "[layer: loading printed:\nhello]"
 
 
-@pytest.mark.parametrize("cell", ["long()", "eval('lo' + 'ng')()", "import __main__\n__main__.long()"])
+@pytest.mark.parametrize("cell", ["long()", "eval('lo' + 'ng')()", "import __main__\n__main__.long()", "%layer load"])
 @pytest.mark.parametrize("catching", ["try: time.sleep(0.05)\n    except BaseException: pass", "time.sleep(0.05)"])
 def test_an_interrupt_while_loading_ends_the_cell(
     booted: Booted, packages: Packages, layer: Home, tmp_path: Path, catching: str, cell: str
@@ -468,7 +507,9 @@ def test_an_interrupt_while_loading_ends_the_cell(
     content = kernel.finish_interrupting(running).content
     assert content["ename"] in ("KeyboardInterrupt", "NameError")
     told = f"perdure: long was being loaded, {layer.layer}/functions/l/long.py; it waits until it is named again"
-    assert told in "\n".join(content["traceback"])
+    traceback = "\n".join(content["traceback"])
+    assert told in traceback
+    assert "loading.py" not in traceback
     assert kernel.run("1").value == "1"
     over.touch()
     assert kernel.run("long()").value == "3"

@@ -84,7 +84,7 @@ PINNED = {
     (IPythonKernel, "do_complete"): ("305f894cf4fa", "PerdureKernel.do_complete loads what waits before it"),
     (IPythonKernel, "do_inspect"): (
         "c0cef54b6255",
-        "PerdureKernel.do_inspect loads what waits before it, by the same token_at_cursor",
+        "PerdureKernel.do_inspect answers for what waits in its place, by the same token_at_cursor",
     ),
     (IPythonKernel, "do_debug_request"): ("37022f6d8f70", "PerdureKernel.do_debug_request loads what waits before it"),
     (InteractiveShell, "user_expressions"): (
