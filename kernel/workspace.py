@@ -22,6 +22,7 @@ from perdure.layer.bounds import Bounds
 from perdure.layer.disk import RealDisk
 from perdure.layer.errors import LayerError
 from perdure.layer.events import EventLog
+from perdure.layer.interrupts import interrupts_deferred
 from perdure.layer.mentions import words
 from perdure.layer.opening import Absent, Ready, Untrusted
 from perdure.layer.place import (
@@ -120,6 +121,7 @@ class Workspace:
         with around or nullcontext():
             self._guarded(self._load_cells_folders)
             self.boot_layer()
+        self._cells.shipped.starting.is_on = False
         if replayed := self._replayed():
             self._untouched = frozenset().union(*(each.names for each in replayed))
         else:
@@ -148,8 +150,9 @@ class Workspace:
         with self._cells.shipped.deferred.lock:
             if self._is_complete():
                 return
-            self._guarded(self._find_out)
-            self._untouched = None
+            with interrupts_deferred():  # half of it would be wrong for good
+                self._guarded(self._find_out)
+                self._untouched = None
 
     def _is_complete(self) -> bool:
         return self._untouched is None

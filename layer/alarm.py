@@ -48,7 +48,7 @@ class Alarm:
         self._timer = (0.0, 0.0)
         self._handler = self._handle  # one object: each access of a method makes another
         self._is_inside = False
-        self._stop: Stop | None = None
+        self.stop: Stop | None = None  # why what runs now, or ran last, was to end
         # See _fire, and the other one.
         self._tool: int | None = None
         self._place: tuple[CodeType, int] | None = None
@@ -93,19 +93,19 @@ class Alarm:
         except BaseException:
             self._is_inside = False  # the handler may have raised before the line above could say so
             self._targets.extend(_ENOUGH)  # before anything is called that signals which wait could raise in
-            if self._stop is None:
+            if self.stop is None:
                 raise
-        if self._stop is not None:
+        if self.stop is not None:
             self._targets.extend(_ENOUGH)
             self._calm()
         for number in self._handles:
             if _signal.getsignal(number) is not self._handler:
                 self._handles[number] = _signal.getsignal(number)
                 signal.signal(number, self._handler)
-        return self._stop
+        return self.stop
 
     def _arm(self, seconds: float) -> None:
-        self._stop = None
+        self.stop = None
         self._is_inside = True
         if signal.SIGALRM in self._handles:
             _signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)
@@ -113,8 +113,8 @@ class Alarm:
     def _handle(self, number: int, _: FrameType | None) -> None:
         if not self._is_inside:
             return
-        if self._stop is None:
-            self._stop = Stop.SLOW if number == signal.SIGALRM else Stop.INTERRUPTED
+        if self.stop is None:
+            self.stop = Stop.SLOW if number == signal.SIGALRM else Stop.INTERRUPTED
             if signal.SIGALRM in self._handles:
                 signal.setitimer(signal.ITIMER_REAL, _AGAIN, _AGAIN)
         else:

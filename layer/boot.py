@@ -118,10 +118,11 @@ class Boot:
         self._skipped: dict[RelPath, str] = {**self._files.unreadable}
         self._loaded: dict[RelPath, Loaded] = {}
         # For the recipe.
-        self._foreign: dict[RelPath, frozenset[str]] = {}
+        earlier = Recipe((), {}, {}, frozenset(), frozenset(), Answers()) if done is None else done.recipe
+        self._foreign = {path: earlier.foreign[path] for path in earlier.loaded if path in earlier.foreign}
         self._hidden: frozenset[str] = frozenset()
-        self._ambient: frozenset[str] = frozenset()
-        self._answers = Answers() if done is None else done.recipe.answers
+        self._ambient = earlier.ambient
+        self._answers = earlier.answers
 
     def run(self) -> BootReport:
         """Load all that loads. Raises nothing of the files' own."""
@@ -136,6 +137,8 @@ class Boot:
         with self._image.noting(then) if then is not None else nullcontext():
             order = self._order()
             output = self._load_all([path for path in order if path not in self._packages])
+            if then is None:
+                self._mark_loaded()
             deferred = self._hold(order)
         loaded = tuple(self._with_unresolved(item) for item in self._loaded.values())
         skipped = tuple(self._as_skipped(path, reason) for path, reason in sorted(self._skipped.items()))
@@ -159,6 +162,13 @@ class Boot:
         with self._catching() as output:
             self._load(order)
         return f"{before}{output}"
+
+    def _mark_loaded(self) -> None:
+        """What the names are now is the definitions' own: one may have set another's as it loaded."""
+        for item in self._loaded.values():
+            for name in item.definition.gives:
+                if self._image.live.get(name) is item.definition:
+                    self._image.mark(name)
 
     def _take(self, done: Done) -> None:
         """What was loaded by the recipe is loaded."""

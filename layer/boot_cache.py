@@ -109,9 +109,9 @@ class Bundle:
         Nor is anything taken that another user may have written.
         """
         try:
-            with file.open("rb", buffering=0) as opened:
+            with open(file, "rb", buffering=0, opener=_without_waiting) as opened:
                 found = os.fstat(opened.fileno())
-                if found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o022:
+                if found.st_uid != os.getuid() or not stat.S_ISREG(found.st_mode) or found.st_mode & 0o022:
                     return None
                 data = memoryview(opened.read())
             magic, *rest = _HEAD.unpack_from(data)
@@ -155,6 +155,10 @@ class Bundle:
         if self._read_facts is None:
             self._read_facts = marshal.loads(self._facts)
         return self._read_facts
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)  # for a pipe it would wait until somebody writes
 
 
 def write(

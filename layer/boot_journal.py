@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import NewType
 
 from .definition import RelPath
+from .disk import FILE_MODE, RealDisk
 from .errors import StoreFault
 from .jsonlines import lines
 from .slots import state
@@ -107,6 +108,7 @@ class BootJournal:
             pass
         deaths: list[str] = []
         try:
+            RealDisk().make_folder(self._folder)
             deaths = [death for file in sorted(self._folder.glob(f"*{_SUFFIX}")) if (death := _death(file)) is not None]
         except OSError:
             pass
@@ -150,10 +152,11 @@ class BootJournal:
         try:
             if marks and self._lines > _TOO_LONG + len(marks) // _TOO_LONG:
                 temporary = path.with_name(f"{os.urandom(8).hex()}.tmp")
-                temporary.write_bytes(_text(self.known.facts(marks)))
+                with open(temporary, "xb", opener=_private) as file:
+                    file.write(_text(self.known.facts(marks)))
                 temporary.replace(path)
             else:
-                with path.open("ab") as file:  # in one write, so that lines of two kernels do not mix
+                with open(path, "ab", opener=_private) as file:  # in one write, so that lines of two kernels do not mix
                     file.write(b"\n" + _text(facts))
         except OSError:
             pass
@@ -161,13 +164,17 @@ class BootJournal:
     def _open(self) -> None:
         name = os.urandom(8).hex()
         self._file = self._folder / f"{name}.tmp"
-        self._descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        self._descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_EXCL, FILE_MODE)
         # A lock of this process alone, which its children have no part in.
         fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.write(self._descriptor, b"\n" * _SLOT)  # written before it is mapped: a page the disk has no room for kills
         # Another kernel sees it locked or not at all.
         self._file = self._file.rename(self._folder / f"{name}{_SUFFIX}")
         self._map = mmap.mmap(self._descriptor, _SLOT)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, FILE_MODE)
 
 
 def is_cut_of(written: str, mark: Mark) -> bool:

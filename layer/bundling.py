@@ -21,7 +21,7 @@ from .boot_cache import YOUNG, Bundle, Plan, bundle_file, edition, write
 from .boot_files import Known
 from .boot_journal import mark_of
 from .definition import RelPath
-from .disk import RealDisk
+from .disk import RealDisk, is_temporary
 from .errors import LayerError
 from .facts import facts_of, to_plain
 from .fileformat import decode
@@ -37,12 +37,13 @@ _PROGRAM = (
     "job = marshal.loads(data); sys.path[:] = job['sys_path']; from perdure.layer.bundling import main; main(job)"
 )
 _NICE = 19
+_ABANDONED = 3600  # seconds: what was not written to its end by then never is
 
 
 def write_in_background(cache: Path, bundlings: list[Bundling]) -> None:
     """Have the bundles written by another process. Raises nothing: without them the next start is slower."""
     job = marshal.dumps(
-        {"sys_path": [str(entry) for entry in sys.path], "cache": str(cache), "bundles": [*map(_to_plain, bundlings)]}
+        {"sys_path": [str(entry) for entry in sys.path], "cache": str(cache), "bundles": [*map(as_plain, bundlings)]}
     )
     threading.Thread(target=_start, args=(job,), name="perdure-bundling", daemon=True).start()
 
@@ -50,7 +51,7 @@ def write_in_background(cache: Path, bundlings: list[Bundling]) -> None:
 def _start(job: bytes) -> None:
     with suppress(OSError):
         subprocess.run(
-            [sys.executable, "-P", "-c", _PROGRAM],
+            [sys.executable, "-P", *["-O"] * sys.flags.optimize, "-c", _PROGRAM],
             input=job,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -59,7 +60,8 @@ def _start(job: bytes) -> None:
         )
 
 
-def _to_plain(bundling: Bundling) -> dict[str, Any]:
+def as_plain(bundling: Bundling) -> dict[str, Any]:
+    """What the other process has to be told of it, as values that `marshal` writes."""
     recipe = bundling.recipe
     return {
         "root": str(bundling.root),
@@ -86,21 +88,21 @@ def main(job: Mapping[str, Any]) -> None:
             bundle(Path(job["cache"]), told)
 
 
-def bundle(cache: Path, told: Mapping[str, Any]) -> None:
-    """Write one bundle, unless files are no more as they were loaded.
+def bundle(cache: Path, told: Mapping[str, Any], young: int = YOUNG) -> None:
+    """Write one bundle, unless files are no more as they were loaded. `young`: as `YOUNG`.
 
     Raises:
         LayerError, OSError: files cannot be read, or the bundle not be written.
         SyntaxError, ValueError, RecursionError, MemoryError: a file cannot be compiled.
     """
     root, marks = Path(told["root"]), told["marks"]
-    _let_age(definition_stamps(root))
+    _let_age(definition_stamps(root), young)
     now, stamps = time.time_ns(), definition_stamps(root)
     files = definition_files(root)
     if {path: mark_of(path, data) for path, data in files.items()} != marks or stamps != definition_stamps(root):
         return
     file = bundle_file(cache, root)
-    known = _known(Bundle.read(file), marks)
+    known = _known(Bundle.read(file), root, files)
     paths = tuple(files)
     number_of = {path: number for number, path in enumerate(paths)}
     facts: list[tuple[bytes, tuple[Any, ...]]] = []
@@ -122,7 +124,7 @@ def bundle(cache: Path, told: Mapping[str, Any]) -> None:
         defers=told["defers"],
         paths=paths,
         stamps=tuple(stamps[path] for path in paths),
-        young=tuple(number for number, path in enumerate(paths) if max(stamps[path][2:]) > now - YOUNG),
+        young=tuple(number for number, path in enumerate(paths) if max(stamps[path][2:]) > now - young),
         marks=tuple(marks[path] for path in paths),
         loaded=tuple(number_of[path] for path in told["loaded"]),
         foreign={number_of[path]: names for path, names in told["foreign"].items()},
@@ -134,21 +136,30 @@ def bundle(cache: Path, told: Mapping[str, Any]) -> None:
         seal=told["seal"],
         names=frozenset(names),
     )
+    _clear(file.parent)
     write(file, RealDisk(), plan, codes, facts)
 
 
-def _known(earlier: Bundle | None, marks: Mapping[RelPath, str]) -> Mapping[RelPath, Known]:
+def _clear(folder: Path) -> None:
+    """Take away what those left behind that were killed as they wrote."""
+    for path in folder.glob(".*"):
+        with suppress(OSError):
+            if is_temporary(path.name) and path.stat().st_mtime < time.time() - _ABANDONED:
+                path.unlink()
+
+
+def _known(earlier: Bundle | None, root: Path, files: Mapping[RelPath, bytes]) -> Mapping[RelPath, Known]:
     """What need not be read again."""
     if earlier is None:
         return {}
-    plan = earlier.plan
-    same = {number for number, path in enumerate(plan.paths) if marks.get(path) == plan.marks[number]}
-    return earlier.known(same, with_code=True)
+    kept = earlier.files()  # a mark is no proof that two texts are the same
+    same = {number for number, path in enumerate(earlier.plan.paths) if kept[path] == files.get(path)}
+    return earlier.known(same, with_code=earlier.plan.root == str(root))
 
 
-def _let_age(stamps: Mapping[RelPath, Stamp]) -> None:
+def _let_age(stamps: Mapping[RelPath, Stamp], young: int) -> None:
     """Wait until the youngest file is so old that its next change has another stamp, if it is young at all."""
     newest = max((max(stamp[2:]) for stamp in stamps.values()), default=0)
-    left = newest + YOUNG - time.time_ns()
-    if 0 < left <= YOUNG:
+    left = newest + young - time.time_ns()
+    if 0 < left <= young:
         time.sleep(left / 1e9)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -21,6 +21,8 @@ from .slots import fact
 from .trial import Folder, Job, Tried, try_out
 
 _FOR_TRIAL = 0.6  # the part of what is left of a start that a trial may take
+_TOGETHER = 100  # files that are run under one bound, since to set one for each takes longer than most files
+_UNSEEN = 0.05  # the part of that bound that may be over before it is set anew
 
 _KILLED = "it killed the kernel at the last start"
 _BY_CHANCE = "tried by itself it did no harm, so the next start loads it"
@@ -273,31 +275,47 @@ class FolderWatch:
         refused = self._refused.keys()
         return known.proven.issuperset(marks) and refused.isdisjoint(there) and known.slow.isdisjoint(there)
 
-    def run_in_turn(self, acts: Iterable[tuple[Mark, Callable[[], object]]]) -> tuple[int, Stop | None]:
+    def run_in_turn(self, acts: Sequence[tuple[Mark, Callable[[], object]]]) -> tuple[int, Stop | None]:
         """Call each, which loads the file of that mark; how many came to their end, and why the next was stopped.
 
-        They share the time that one file may take. Raises nothing: who raised is the next one, too.
+        Raises nothing: who raised is the next one, too.
         """
-        seconds, ended = self._bounds.of_next(self._until - self._clock()), self._ended
-        before, enters, fork = len(ended), self._journal.enters, self._fork
-        stop = None
+        before, count = len(self._ended), 0
+        while count < len(acts):
+            seconds = self._bounds.of_next(self._until - self._clock())
+            if not seconds:
+                return count, Stop.SLOW
+            ended, stop = self._run_some(acts[count : count + _TOGETHER], seconds)
+            count = len(self._ended) - before
+            if not ended:
+                return count, stop
+        return count, None
+
+    def _run_some(self, acts: Iterable[tuple[Mark, Callable[[], object]]], seconds: float) -> tuple[bool, Stop | None]:
+        """Call some of these in turn, the first at least; whether each came to its end, and why one did not."""
+        until, is_between = self._clock() + seconds * _UNSEEN, False
 
         def run() -> None:
+            nonlocal is_between
+            ended, enters, fork, alarm, clock = self._ended, self._journal.enters, self._fork, self._alarm, self._clock
             for mark, act in acts:
                 enters(mark)
                 act()
                 if fork.is_here:
                     os._exit(0)
                 ended.append(mark)
+                if alarm.stop is not None or clock() > until:  # who was to be stopped may come to its end all the same
+                    break
+            is_between = True
 
         try:
-            stop = self._alarm.run(run, seconds) if seconds else Stop.SLOW
+            stop = self._alarm.run(run, seconds)
         except BaseException:  # the file is loaded once more, by itself, and then it is told
-            pass
+            stop = None
         finally:
-            if fork.is_here:
+            if self._fork.is_here:
                 os._exit(0)
-        return len(ended) - before, stop
+        return is_between, stop
 
     def learn(self) -> None:
         """Write down what this boot showed of its files."""

@@ -126,6 +126,7 @@ class Starting:
     ) -> None:
         """`cache` tells the user's folder for what can be made again; without it or `safe` nothing is remembered."""
         self.to_write: list[Bundling] = []
+        self.is_on = True  # until cells run: what is loaded then finds what they made, and no start is like that
         self._image = image
         self._imports = imports
         self._modules = modules
@@ -146,7 +147,7 @@ class Starting:
             read = source.files()
             complete()
             return Started(self._boot(read, root, base).run(), read)
-        bundle = Bundle.read(bundle_file(self._cache(), root))
+        bundle = Bundle.read(bundle_file(self._cache(), root)) if self.is_on else None
         same: Collection[int] = ()
         files: Mapping[RelPath, bytes] | None = None
         marks: Mapping[RelPath, Mark]
@@ -169,14 +170,15 @@ class Starting:
             complete()
             known: Mapping[RelPath, Known] = {}
             if bundle is not None and same:
-                known = bundle.known(same, with_code=True)
+                # Code tells of its file by the path that the folder had then.
+                known = bundle.known(same, with_code=bundle.plan.root == str(root))
             if files is None:
                 assert bundle is not None
                 files = bundle.files()
             boot = self._boot(files, root, base, watch, known, done)
             report = boot.run()
         name = secrets.token_hex(8)
-        if (recipe := boot.recipe()) is not None:
+        if self.is_on and (recipe := boot.recipe()) is not None:
             before = tuple(self._names)
             self.to_write.append(Bundling(root, name, before, self._deferred.active, recipe, marks))
         self._names.append(name)
@@ -270,12 +272,18 @@ def _unchanged(bundle: Bundle, source: Source) -> tuple[Collection[int], Mapping
 
 @contextmanager
 def _without_gc() -> Iterator[None]:
-    """The block makes many objects that stay, and looking them over again and again is in vain."""
-    if not gc.isenabled():
+    """The block makes many objects that stay, and looking them over again and again is in vain.
+
+    By the threshold, since whether it is enabled is for the files to say: what they set stays.
+    """
+    young, *others = before = gc.get_threshold()
+    if not young:
         yield
         return
-    gc.disable()
+    gc.set_threshold(0, *others)
+    during = gc.get_threshold()
     try:
         yield
     finally:
-        gc.enable()
+        if gc.get_threshold() == during:
+            gc.set_threshold(*before)

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from perdure.layer.boot_report import BootReport
+from perdure.layer.bounds import Bounds
 from perdure.layer.cells_folder import CellsFolder
 from perdure.layer.definition import Definition, RelPath
 from perdure.layer.disk import RealDisk
@@ -22,6 +23,7 @@ from perdure.layer.loading import NOTHING
 from perdure.layer.memory import MemoryStore
 from perdure.layer.outcome import Forgotten, Hidden, Kept, NotKept, Outcome, Returns, Unchanged
 from perdure.layer.room import Layer
+from perdure.layer.safe_boot import SafeBoot
 from perdure.layer.session import Context
 from perdure.layer.shipped import Shipped
 from perdure.layer.source import Source
@@ -53,21 +55,28 @@ class Cells:
         modules: Mapping[str, ModuleType] | None = None,
         folders: Mapping[str, Mapping[str, str]] | None = None,
         defer: bool = False,
+        root: Path = Path("/layer"),
+        cache: Path | None = None,
     ) -> None:
-        """`folders` are cells folders: path → the texts of their files by path. `defer`: packages are waited for."""
+        """`folders` are cells folders: path → the texts of their files by path. `defer`: packages are waited for.
+
+        With a `cache` a boot is bounded, and goes the way of the one before it.
+        """
         self.store = MemoryStore() if store is None else store
         self.namespace: dict[str, Any] = {"__name__": "__main__", "__builtins__": builtins, **(ambient or {})}
         self.events = Events() if events is None else events
         known = sys.modules if modules is None else modules
         self._folders = folders or {}
         self._defer = defer
-        shipped = Shipped(self.namespace, known, defer=defer)
+        self.safe = None if cache is None else SafeBoot(lambda: cache, Bounds())
+        where = None if cache is None else lambda: cache
+        shipped = Shipped(self.namespace, known, self.safe, defer=defer, cache=where)
         for path, texts in self._folders.items():
             files = {RelPath(name): text.encode() for name, text in texts.items()}
             shipped.load(CellsFolder(Path(path), None, files))
         self.layer = Layer(
             self.store,
-            Path("/layer"),
+            root,
             self.namespace,
             self.events,
             ambient=ambient or {},
