@@ -112,6 +112,12 @@ class Kernel:
         return self._process.wait(PATIENCE)
 
     @property
+    def pid(self) -> int:
+        """The kernel's process."""
+        assert self._process is not None
+        return self._process.pid
+
+    @property
     def client(self) -> BlockingKernelClient:
         """The channels, for who measures and must not pay for what is collected here."""
         return self._alive()
