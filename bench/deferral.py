@@ -1,16 +1,13 @@
-"""What a start costs with many definitions that import slow packages, and what a cell pays for looking them up.
+"""What a cell pays for looking up what waits: cells that name nothing, something live, and something that waits.
 
-Start to first reply: a kernel of perdure with 1,000 definitions, half of which import generated packages that sleep and
-allocate as they are imported, beside plain ipykernel with none, and beside perdure with as many that import nothing of
-the kind: deferral is to make these two equal. One start of each in every round, in every order in turn. The lookup: for
-cells that name nothing, something live, and something that waits, of a layer of 1,000 (DESIGN §10, issue 4).
+Of a layer of 1,000 definitions, half of which import generated packages that sleep and allocate as they are imported
+(DESIGN §10, issue 4). What such a layer costs a start is measured by start.py.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
-import itertools
 import random
 import subprocess
 import sys
@@ -18,12 +15,10 @@ import tempfile
 from _statistics import estimate
 from collections.abc import Callable
 from pathlib import Path
-from statistics import median
 from time import perf_counter
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from perdure.layer.memory import MemoryStore
-from tests.kernel.driver import PERDURE, STOCK, Kernel
 from tests.kernel.home import Home
 from tests.layer.cells import Cells
 from tests.packages import Packages
@@ -67,44 +62,6 @@ def made(folder: Path, files: dict[str, str]) -> Home:
     return home
 
 
-def start(kernel: Kernel) -> float:
-    """Seconds until the first cell has been answered."""
-    begun = perf_counter()
-    try:
-        kernel.start()
-        return perf_counter() - begun
-    finally:
-        kernel.kill()
-
-
-def starts(folder: Path, count: int, rounds: int) -> None:
-    packages = Packages(folder / "packages")
-    for name in PACKAGES:
-        packages.make(name, before=SLOW)
-    path = f"{packages.folder}:{Path(__file__).parents[1]}"
-    none = {"PYTHONPATH": path}
-    kernels = {
-        "ipykernel, no definitions": Kernel(Home(folder / "stock"), STOCK, **none),
-        f"perdure, {count} of the library": Kernel(made(folder / "plain", definitions(count, False)), PERDURE, **none),
-        f"perdure, {count}, half slow": Kernel(made(folder / "slow", definitions(count, True)), PERDURE, **none),
-    }
-    samples: dict[str, list[float]] = {name: [] for name in kernels}
-    for kernel in kernels.values():
-        start(kernel)  # compiles what is not compiled
-    for order in itertools.islice(itertools.cycle(itertools.permutations(kernels)), rounds):
-        for name in order:
-            samples[name].append(start(kernels[name]))
-    stock, *others = samples
-    print(f"\nstart to first reply, {rounds} rounds, s")
-    print(f"  {stock:34}{median(samples[stock]):7.3f}")
-    for name in others:
-        ratios = [ours / theirs for ours, theirs in zip(samples[name], samples[stock], strict=True)]
-        print(f"  {name:34}{median(samples[name]):7.3f}   {estimate(ratios)} of ipykernel's")
-    plain, slow = others
-    over = estimate([ours - theirs for ours, theirs in zip(samples[slow], samples[plain], strict=True)])
-    print(f"  half slow over none slow{'':10}{over} s; packages imported: {len(packages.imports)}")
-
-
 def lookups(folder: Path, count: int, rounds: int) -> bool:
     packages = Packages(folder / "looked-up", *PACKAGES)
     files = {path: text.encode() for path, text in definitions(count, True).items()}
@@ -142,12 +99,10 @@ def timed(act: Callable[[], object]) -> float:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--definitions", type=int, default=1000)
-    parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--lookups", type=int, default=500)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         met = lookups(Path(folder), options.definitions, options.lookups)
-        starts(Path(folder), options.definitions, options.rounds)
     print(f"\na lookup is {'within' if met else 'over'} the must of {MUST_LOOKUP} ms")
     return 0 if met else 1
 
