@@ -15,8 +15,7 @@ from perdure.layer.binding import bound_names
 from perdure.layer.deferred import Deferred
 from perdure.layer.definition import Kind
 from perdure.layer.errors import NotLoaded
-from perdure.layer.loading import Loading
-from perdure.layer.mentions import mentioned_by_cell
+from perdure.layer.waiting import Loading
 
 from .cell import Cell
 
@@ -64,6 +63,8 @@ class Waking:
             if not loading.failed:
                 self._told(loading)
                 return None
+            from perdure.layer.mentions import mentioned_by_cell  # here: seldom, and never by a start
+
             named = mentioned_by_cell([node for node in nodes if not self._deferred.only_deleted(node)], text)
             failed = loading.failure_of(named)
             self._told(loading, but=bound_names(nodes) | named)

@@ -23,7 +23,6 @@ from perdure.layer.disk import RealDisk
 from perdure.layer.errors import LayerError
 from perdure.layer.events import EventLog
 from perdure.layer.interrupts import interrupts_deferred
-from perdure.layer.mentions import words
 from perdure.layer.opening import Absent, Ready, Untrusted
 from perdure.layer.place import (
     MODE_VARIABLE,
@@ -41,6 +40,7 @@ from perdure.layer.source import Source
 from perdure.layer.starting import Replayed
 from perdure.layer.trust import TrustRecord
 from perdure.layer.view import MODULE_NAMES
+from perdure.layer.words import words
 
 from . import boot_notices, others
 from .cell import Cell

@@ -15,13 +15,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, TextIO
 
-from .boot import Boot
-from .boot_files import Known
-from .boot_report import BootReport
-from .boot_watch import Watch
-from .definition import RelPath
-
 if TYPE_CHECKING:
+    from .boot_files import Known
+    from .boot_report import BootReport
+    from .boot_watch import Watch
+    from .definition import RelPath
     from .shipped import Shipped
 
 # The folder that the kernel works in stays off the path until the kernel's own path is there.
@@ -72,6 +70,8 @@ def load(
 
     `known` are those of them that need not be read.
     """
+    from .boot import Boot  # here: who only starts the process does without
+
     nothing = nullcontext("")
     image, imports, deferred = shipped.image, shipped.variables.imports, shipped.deferred
     modules, catching = sys.modules, lambda: nothing

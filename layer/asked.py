@@ -9,13 +9,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from .alarm import Alarm, Stop
 from .boot_journal import BootJournal, Known, Mark, is_cut_of, mark_of
 from .definition import RelPath
+from .slots import fact
 
 _ASKED = "asked "  # before the mark in a journal: no start was the end of the process
 
@@ -97,7 +97,7 @@ class AskedWatch:
         return "it was interrupted" if self._asked.run(self._root, path, self._files[path], act) else None
 
 
-@dataclass(frozen=True, slots=True)
+@fact
 class Blamed:
     """What a start makes of processes that ended while something was loaded that was asked for."""
 

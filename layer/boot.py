@@ -8,34 +8,25 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import field
 from pathlib import Path
 from types import ModuleType
 from typing import Protocol
 
 from .boot_files import BootFile, BootFiles, Known
-from .boot_report import BootReport, Loaded, Skipped
+from .boot_report import BootReport, Given, Loaded, Skipped
 from .boot_watch import Unwatched, Watch
 from .deferred import Deferred
-from .definition import Definition, RelPath
+from .definition import RelPath
 from .finding import Answers
 from .imports import ImportRecord
 from .install import FromText, Image
-from .loading import Waiting
 from .order import in_order, waits_of
 from .printed import printed
 from .reasons import why_not_found, why_raised
+from .recipe import Done, Recipe
 from .slots import fact
 from .view import MODULE_NAMES
-
-
-@fact
-class Given:
-    """A definition of a cells folder."""
-
-    definition: Definition
-    folder: Path
-    path: RelPath
+from .waiting import Waiting
 
 
 class Base(Protocol):
@@ -56,29 +47,6 @@ class Base(Protocol):
 class _Failure:
     error: Exception
     loaded: int  # how many files had been loaded then
-
-
-@fact
-class Recipe:
-    """How a boot in which nothing was left out went, so that the next one can go the same way (`replay`)."""
-
-    loaded: tuple[RelPath, ...]  # in the order in which they were
-    foreign: Mapping[RelPath, frozenset[str]]  # by file, what was put back after it had run
-    waiting: Mapping[RelPath, tuple[str, ...]]  # the files that wait, and the packages each waits for
-    hidden: frozenset[str]  # names of earlier folders' that what waits has taken
-    ambient: frozenset[str]  # what files call when called, and only the namespace had before
-    answers: Answers  # what was told of packages
-
-
-@fact
-class Done:
-    """What of a boot has been done already, by a recipe."""
-
-    recipe: Recipe
-    loaded: tuple[RelPath, ...]  # those of the recipe's that are
-    then: Mapping[str, object] | None = None  # the namespace when all was done; None where there is more to load
-    stopped: Mapping[RelPath, str] = field(default_factory=dict)  # what was stopped on the way, and why
-    output: str = ""  # what was printed
 
 
 class Boot:

@@ -17,18 +17,18 @@ import zlib
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from types import CodeType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from .boot import Recipe
-from .boot_files import Known
 from .boot_journal import folder_in
 from .definition import RelPath
 from .disk import Disk
-from .facts import from_plain
-from .fileformat import decode
 from .finding import Answers
+from .recipe import Recipe
 from .slots import fact
 from .store import Stamp
+
+if TYPE_CHECKING:
+    from .boot_files import Known
 
 FORMAT = 1
 """To be raised whenever what is written, or what a boot decides, changes."""
@@ -143,6 +143,10 @@ class Bundle:
 
     def known(self, numbers: Collection[int], *, with_code: bool) -> dict[RelPath, Known]:
         """The files of these numbers, as an earlier boot read them."""
+        from .boot_files import Known  # here: not asked by a replay
+        from .facts import from_plain
+        from .fileformat import decode
+
         codes = dict(zip(self.plan.loaded, self.codes(), strict=True)) if with_code else {}
         known: dict[RelPath, Known] = {}
         for number, (path, (data, plain)) in enumerate(zip(self.plan.paths, self._each(), strict=True)):

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 from .definition import Definition, RelPath
-from .loading import Failed, Waiting
 from .reasons import RAISED, without_what_was_said
 from .slots import fact
+
+if TYPE_CHECKING:
+    from .waiting import Failed, Waiting
 
 
 @fact
@@ -53,3 +58,12 @@ class BootReport:
         """The definitions that the kernel has, loaded or to be loaded, and their files."""
         loaded = ((item.definition, item.path) for item in self.loaded)
         return (*loaded, *((item.definition, item.path) for item in self.deferred))
+
+
+@fact
+class Given:
+    """A definition of a cells folder."""
+
+    definition: Definition
+    folder: Path
+    path: RelPath

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field
 
 from .definition import RelPath
+from .finding import NeededImport
 from .given import owner_of
 from .order import Loadable, Waits
 from .slots import fact
@@ -19,19 +20,6 @@ from .source import dotted
 from .tree import children, walk
 
 _METACLASS_METHODS = ("__prepare__", "__new__", "__init__", "__init_subclass__")
-
-
-@fact
-class NeededImport:
-    """A module that loading a file imports."""
-
-    module: str
-    attribute: str | None  # `from module import attribute`, which may be a submodule
-    guarded: bool  # inside an `if` or `try`: where it is not to be had, that may be no fault
-
-    @property
-    def package(self) -> str:
-        return self.module.partition(".")[0]
 
 
 def needed_imports(body: Sequence[ast.stmt]) -> tuple[NeededImport, ...]:

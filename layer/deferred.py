@@ -10,23 +10,28 @@ import ast
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from .asked import unjournalled
 from .binding import bound_names, changed_in_place
-from .deferral import Decided, Elsewhere, NeededImport, decide_deferral, needed_imports
 from .definition import Definition, Kind, RelPath
-from .facts import Facts
 from .finding import Answers, Finder
 from .given import owner_of
-from .import_lines import entries_in
 from .imports import ImportRecord
 from .install import Image
-from .loading import NOTHING, Asked, Failed, Loader, Loading, Waiting
-from .mentions import DOCTEST, in_examples, mentioned_by_cell, words
-from .order import Loadable, Waits
 from .reach import Reach, numbers_in
 from .source import deleted_names, parse
+from .waiting import NOTHING, Failed, Loading, Waiting
+from .words import DOCTEST, in_examples, words
+
+if TYPE_CHECKING:
+    from .deferral import Decided
+    from .facts import Facts
+    from .finding import NeededImport
+    from .loading import Asked, Loader
+    from .order import Loadable, Waits
 
 
 class Deferred:
@@ -53,8 +58,14 @@ class Deferred:
         self._imported: dict[str, str] = {}  # what the imports of those that wait bind → a name that they give
         self._reach = Reach({})
         self._finder = Finder(modules)
-        self._loader = Loader(self, image, imports, modules, self._finder, asked)
+        self._loads_with = image, imports, modules, self._finder, asked
         self.names: dict[str, int] = {}  # what waits now: name → number of what will be live
+
+    @cached_property
+    def _loader(self) -> Loader:
+        from .loading import Loader  # here, as what is imported below: most starts have nothing that waits
+
+        return Loader(self, *self._loads_with)
 
     # At boot.
 
@@ -70,6 +81,8 @@ class Deferred:
         self, files: Sequence[Loadable], waits: Waits, facts: Mapping[RelPath, Facts], answers: Answers
     ) -> Decided:
         """What of `files` waits; `facts` are theirs, `answers` what was told of their imports."""
+        from .deferral import Elsewhere, decide_deferral
+
         imports = {path: of_one.needed for path, of_one in facts.items() if of_one.needed}
         packages = {name: self._items[number].packages for name, number in self.names.items()}
         needed = {name: item.packages for item in self.waiting() for name in item.needs}
@@ -125,6 +138,8 @@ class Deferred:
                     self._overtake(before)
                 made = frozenset(other for each in needing[name] for other in each.definition.gives)
                 self._mentions[name] = self._mentions.get(name, frozenset()) | made
+        from .import_lines import entries_in
+
         for item in sorted(waiting, key=lambda each: len(each.packages)):
             for entry in entries_in(item.definition.imports):
                 self._imported.setdefault(entry.binding, item.definition.gives[0])
@@ -167,6 +182,8 @@ class Deferred:
         deleting = [node for node in nodes if self.only_deleted(node)]
         if deleting:  # what is deleted need not be loaded for that, and may be what cannot be
             nodes = [node for node in nodes if node not in deleting]
+        from .mentions import mentioned_by_cell
+
         names = mentioned_by_cell(nodes, text) | examples
         # What a file imports is there for all as soon as it is loaded.
         names |= {self._imported[name] for name in self._imported.keys() & names if name not in there}
@@ -272,6 +289,8 @@ class Deferred:
 
     def is_cheap(self, names: Iterable[str]) -> bool:
         """Whether what `names` may reach imports nothing any more that is not loaded."""
+        from .deferral import needed_imports
+
         items = (self._items[number] for number in numbers_in(self._reach.of(names) & self._reach.waiting))
         return all(map(self._finder.is_cheap, (each for i in items for each in needed_imports(parse(i.text).body))))
 

@@ -10,9 +10,10 @@ import ast
 from typing import Any
 
 from .binding import bound_names
-from .deferral import NeededImport, may_change, needed_imports
+from .deferral import may_change, needed_imports
 from .definition import Definition, Kind, RelPath
 from .fileformat import read_file
+from .finding import NeededImport
 from .given import base_of
 from .imports import ImportEntry, unexpanded_entries
 from .mentions import spoken

@@ -8,8 +8,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 from types import ModuleType
 
-from .deferral import NeededImport
 from .slots import fact
+
+
+@fact
+class NeededImport:
+    """A module that loading a file imports."""
+
+    module: str
+    attribute: str | None  # `from module import attribute`, which may be a submodule
+    guarded: bool  # inside an `if` or `try`: where it is not to be had, that may be no fault
+
+    @property
+    def package(self) -> str:
+        return self.module.partition(".")[0]
 
 
 @fact

@@ -6,11 +6,10 @@ a value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import field
 from functools import partial
-from pathlib import Path
 from time import perf_counter
 from types import ModuleType
 from typing import Protocol, TypeAlias
@@ -18,69 +17,21 @@ from typing import Protocol, TypeAlias
 from .alarm import Stop
 from .asked import Round
 from .binding import bound_names
-from .definition import Definition, RelPath
 from .finding import Finder
 from .imports import ImportRecord, entries_of
 from .install import FromText, Image
 from .printed import printed
 from .reasons import what_it_raised
-from .slots import fact, state
+from .slots import state
 from .source import parse, unwarned
 from .stages import reads_of_definition
 from .view import MISSING
+from .waiting import Failed, Loading, Waiting
 
 Asked: TypeAlias = Callable[[float | None], AbstractContextManager[Round]]
 """Makes what is around the files of one loading, which may take so many seconds."""
 
 _LONGEST = 300  # characters of an exception's message in a reason
-
-
-@fact
-class Waiting:
-    """A definition that is kept and not loaded yet."""
-
-    definition: Definition
-    path: RelPath
-    root: Path  # of the layer or cells folder
-    text: str  # the whole file
-    packages: tuple[str, ...]  # that it waits for
-    needs: frozenset[str]  # names of the definitions that loading it reads
-    reads: frozenset[str] = frozenset()  # names that its own text reads as it loads
-
-    @property
-    def file(self) -> Path:
-        return self.root / self.path
-
-
-@fact
-class Failed:
-    """A definition that was to be loaded and could not be; `reason` is a clause."""
-
-    waiting: Waiting
-    reason: str
-
-    @property
-    def told(self) -> str:
-        return f"{', '.join(self.waiting.definition.gives)} cannot be loaded; {self.waiting.file}: {self.reason}"
-
-
-@fact
-class Loading:
-    """What came of loading some that waited."""
-
-    loaded: tuple[Waiting, ...] = ()
-    failed: tuple[Failed, ...] = ()
-    lazy: tuple[tuple[Waiting, str], ...] = ()  # of `loaded`, with the name in an annotation that nothing defines
-    output: str = ""  # what loading printed
-    seconds: float = 0.0
-
-    def failure_of(self, names: Iterable[str]) -> Failed | None:
-        """The first of those that failed which gives one of `names`."""
-        wanted = {*names}
-        return next((each for each in self.failed if not wanted.isdisjoint(each.waiting.definition.gives)), None)
-
-
-NOTHING = Loading()
 
 
 class _TooSlow(Exception):

@@ -9,12 +9,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from types import FunctionType
 
 from .binding import bound_names
 from .scope import reads_of
 from .source import unwarned
 from .tree import walk
+from .words import words
 
 _EVALUATING = frozenset(
     {"eval", "exec", "compile", "getattr", "hasattr", "setattr", "delattr", "attrgetter", "ev", "ex"}
@@ -22,15 +22,10 @@ _EVALUATING = frozenset(
 )
 _RUN = "run"  # of profilers and debuggers, and of much else
 _RUNNING = frozenset({"cProfile", "profile", "pdb", "bdb", "trace", "Profile", "Pdb", "Bdb", "Trace"})
-DOCTEST = frozenset({"doctest", "testmod", "run_docstring_examples"})
-"""Words of a cell that may have the examples of docstrings run."""
 _NAMESPACES = frozenset({"globals", "locals", "vars"})
 _LINE, _CELL = "run_line_magic", "run_cell_magic"
 _SYSTEM = frozenset({"system", "getoutput", "getsystem"})
 _TOLD = rf"\b(?:{'|'.join(sorted(_EVALUATING | _NAMESPACES | _SYSTEM | {_LINE, _CELL, _RUN, 'global', 'del'}))})\b"
-_WORD = r"[^\W\d]\w*"
-_EXAMPLE = r"(?m)^[ \t]*(?:>>>|\.\.\.) (.*)$"
-_ESCAPE = r"\\[abfnrtv]"
 _EXPANDED = r"\{[^{}]*\}|\$\w+"
 # These take names of the layer's as names; nothing of theirs has to be loaded.
 _OUR_MAGICS = frozenset({"cells", "forget", "keep", "layer"})
@@ -51,30 +46,6 @@ def mentioned_by_cell(nodes: Sequence[ast.stmt], text: str) -> frozenset[str]:
     if blocks and (bound := bound_names(blocks)):
         names |= {n.id for n in walk(nodes) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)} & bound
     return names
-
-
-def words(text: str) -> frozenset[str]:
-    """The identifiers in `text`, wherever they stand: no name that it mentions is missing."""
-    if not text.isascii():
-        import unicodedata  # as the parser does it; nearly all cells do without
-
-        text = unicodedata.normalize("NFKC", text)
-    found = re.findall(_WORD, text)
-    if "\\" in text:
-        found += re.findall(_WORD, re.sub(_ESCAPE, " ", text))  # `'x = 1\narea(2)'`, as a cell magic gets its body
-    return frozenset(found)
-
-
-def in_examples(text: str, values: Iterable[object]) -> frozenset[str]:
-    """The identifiers in doctest examples that a cell of this text may have run: its own, and those of the `values`."""
-    from .view import class_dict
-
-    texts = [text]
-    for value in values:
-        for part in (value, *class_dict(value).values()):
-            doc = part.__doc__ if isinstance(part, FunctionType) else class_dict(part).get("__doc__")
-            texts += [doc] if isinstance(doc, str) and ">>>" in doc else []
-    return frozenset().union(*(words("\n".join(re.findall(_EXAMPLE, each))) for each in texts))
 
 
 def spoken(nodes: Iterable[ast.AST], text: str) -> frozenset[str]:

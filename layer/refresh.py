@@ -13,12 +13,12 @@ from .boot_report import BootReport, Skipped
 from .definition import Definition, RelPath
 from .dependents import callers, dependents
 from .given import owner_of
-from .loading import Failed
 from .others import difference, names_in
 from .shipped import Shipped
 from .slots import fact
 from .table import Table
 from .view import Ambient, InLayer, View
+from .waiting import Failed
 
 
 @fact

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from .boot import Given
+from .boot_report import Given
 from .fileformat import render
 from .given import owner_of
-from .loading import NOTHING, AtOnce, Loading, Waiting
+from .loading import AtOnce
 from .shipped import Shipped, readable
 from .source import parse
+from .waiting import NOTHING, Loading, Waiting
 
 
 def bring_back(shipped: Shipped, names: Iterable[str]) -> Loading:

@@ -11,26 +11,27 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMappin
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType, ModuleType
+from typing import TYPE_CHECKING
 
 from .asked import AskedWatch, unjournalled
 from .binding import bound_names
-from .boot import Boot, Given
-from .boot_report import BootReport
+from .boot_report import BootReport, Given
 from .cells_folder import CellsFolder
 from .deferred import Deferred
 from .definition import Definition, RelPath
 from .errors import UnknownDefinition, UnreadableFile
-from .fileformat import File, read_file
-from .finding import Finder
 from .given import owner_of
 from .imports import entries_of
 from .install import Image, InPlace
-from .loading import Loader, Queue
 from .outcome import Outcome, Unchanged
 from .safe_boot import SafeBoot
 from .slots import fact
 from .starting import Read, Replayed, Source, Started, Starting
 from .variables import Variables
+
+if TYPE_CHECKING:
+    from .fileformat import File
+    from .loading import Loader, Queue
 
 
 @fact
@@ -170,6 +171,8 @@ class Shipped:
         """
         if not files:
             return BootReport()
+        from .boot import Boot  # here: a start that is a replay does without
+
         first = self.deferred.load(self.reached_by((file.tree.body, file.text) for file in readable(files)))
         with self._asked() as asked:
             watch = AskedWatch(asked, root, files)
@@ -180,6 +183,9 @@ class Shipped:
 
     def loader(self, queue: Queue) -> Loader:
         """Loads what `queue` has, into the image of this kernel."""
+        from .finding import Finder
+        from .loading import Loader
+
         return Loader(queue, self.image, self.variables.imports, self._modules, Finder(self._modules), self._asked)
 
     def is_live(self, name: str) -> bool:
@@ -273,6 +279,8 @@ class Shipped:
 
 def readable(files: Mapping[RelPath, bytes]) -> Iterator[File]:
     """Those of `files` that can be read; the others will be skipped."""
+    from .fileformat import read_file
+
     for path, data in files.items():
         try:
             yield read_file(path, data)

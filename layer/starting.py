@@ -6,17 +6,15 @@ Owns which of replay, boot in part and boot from nothing it is, and what has to 
 from __future__ import annotations
 
 import gc
-import secrets
+import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from .alarm import Stop
-from .boot import Base, Boot, Done, Recipe
 from .boot_cache import Bundle, Plan, bundle_file
-from .boot_files import Known
 from .boot_journal import Mark, mark_of
 from .boot_report import BootReport
 from .deferred import Deferred
@@ -25,9 +23,14 @@ from .errors import LayerError
 from .imports import ImportRecord
 from .install import Image
 from .printed import printed
+from .recipe import Done, Recipe
 from .safe_boot import FolderWatch, SafeBoot
 from .slots import fact, state
 from .store import Stamp
+
+if TYPE_CHECKING:
+    from .boot import Base, Boot
+    from .boot_files import Known
 
 
 class Source(Protocol):
@@ -177,7 +180,7 @@ class Starting:
                 files = bundle.files()
             boot = self._boot(files, root, base, watch, known, done)
             report = boot.run()
-        name = secrets.token_hex(8)
+        name = os.urandom(8).hex()
         if self.is_on and (recipe := boot.recipe()) is not None:
             before = tuple(self._names)
             self.to_write.append(Bundling(root, name, before, self._deferred.active, recipe, marks))
@@ -206,6 +209,8 @@ class Starting:
         known: Mapping[RelPath, Known] | None = None,
         done: Done | None = None,
     ) -> Boot:
+        from .boot import Boot  # here: a replay does without
+
         image, imports, deferred = self._image, self._imports, self._deferred
         return Boot(files, root, image, imports, self._modules, base, watch, deferred, known=known, done=done)
 

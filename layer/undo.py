@@ -15,7 +15,6 @@ from .definition import RelPath
 from .errors import StoreFault, UnreadableFile
 from .fileformat import read
 from .given import owner_of
-from .loading import Failed
 from .naming import name_told_by
 from .past import SHORT
 from .plan import LONGEST_SUBJECT, trailers
@@ -23,6 +22,7 @@ from .returning import bring_back
 from .session import Context
 from .slots import fact
 from .store import Change, Changed, LogEntry, Message, Remove, Store, Write, holds_definition, is_same
+from .waiting import Failed
 
 if TYPE_CHECKING:
     from .room import Layer

@@ -19,7 +19,6 @@ from perdure.layer.definition import Definition, RelPath
 from perdure.layer.disk import RealDisk
 from perdure.layer.events import EventLog, EventName
 from perdure.layer.given import defines
-from perdure.layer.loading import NOTHING
 from perdure.layer.memory import MemoryStore
 from perdure.layer.outcome import Forgotten, Hidden, Kept, NotKept, Outcome, Returns, Unchanged
 from perdure.layer.room import Layer
@@ -28,6 +27,7 @@ from perdure.layer.session import Context
 from perdure.layer.shipped import Shipped
 from perdure.layer.source import Source
 from perdure.layer.store import Store
+from perdure.layer.waiting import NOTHING
 
 _FEATURES = {name: getattr(__future__, name).compiler_flag for name in __future__.all_feature_names}
 
