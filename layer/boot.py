@@ -19,7 +19,7 @@ from .deferred import Deferred
 from .definition import RelPath
 from .finding import Answers
 from .imports import ImportRecord
-from .install import FromText, Image
+from .install import Image
 from .order import in_order, waits_of
 from .printed import printed
 from .reasons import why_not_found, why_raised
@@ -143,7 +143,7 @@ class Boot:
         with self._image.noting(self._image.namespace) if done.then is None else nullcontext():
             for path in done.loaded:
                 file = self._files[path]
-                self._image.install(file.definition, FromText(file.text, str(self._root / path)))
+                self._image.was_loaded(file.definition)
                 self._loaded[path] = Loaded(file.definition, path)
                 file.note_imports(self._imports, self._modules)
 

@@ -7,6 +7,7 @@ the kernel that asks, as the names a star import brings, is left open.
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 from typing import Any
 
 from .binding import bound_names
@@ -85,7 +86,20 @@ def from_plain(plain: tuple[Any, ...], text: str) -> Facts:
         Definition(key, Kind(kind), text[start:end], *rest),
         text,
         Reads(*reads),
-        tuple(NeededImport(*each) for each in needed),
-        tuple(tuple(ImportEntry(*each) for each in of_one) for of_one in entries),
+        tuple(map(_needed, needed)),
+        tuple(tuple(map(_entry, of_one)) for of_one in entries),
         *others,
     )
+
+
+# Of a thousand files most import the same few names.
+
+
+@lru_cache(maxsize=4096)
+def _needed(plain: tuple[Any, ...]) -> NeededImport:
+    return NeededImport(*plain)
+
+
+@lru_cache(maxsize=4096)
+def _entry(plain: tuple[Any, ...]) -> ImportEntry:
+    return ImportEntry(*plain)

@@ -89,6 +89,8 @@ class ImportRecord:
             bindings[entry.binding] = (*bindings.get(entry.binding, ()), entry)
         for binding, made in bindings.items():
             known = self._entries.get(binding, ())
+            if known == made:
+                continue  # as nearly always: many files import the same
             # `import a.b` and `import a.c` both bind `a`, and each adds a submodule to it.
             adds = all(entry.is_plain for entry in (*known, *made))
             self._entries[binding] = (*(other for other in known if adds and other not in made), *dict.fromkeys(made))

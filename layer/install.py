@@ -90,9 +90,16 @@ class Image:
         """
         names = definition.gives if names is None else names
         if isinstance(way, FromText):
-            if self._then is None:
-                self._run(definition, way)
+            self._run(definition, way)
             self.loaded.update(dict.fromkeys(names, definition))
+        self._become_live(definition, names)
+
+    def was_loaded(self, definition: Definition) -> None:
+        """As `install`, of what has been run from its file already."""
+        self.loaded.update(dict.fromkeys(definition.gives, definition))
+        self._become_live(definition, definition.gives)
+
+    def _become_live(self, definition: Definition, names: Collection[str]) -> None:
         for name in names:
             self._live[name] = definition
             self.mark(name)

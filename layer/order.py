@@ -99,7 +99,7 @@ def _put_on(files: Iterable[Loadable]) -> dict[str, list[RelPath]]:
 
 
 def _paths(names: Iterable[str], givers: Mapping[str, Loadable]) -> set[RelPath]:
-    return {givers[name].path for name in names if name in givers}
+    return {givers[name].path for name in givers.keys() & names}
 
 
 def _sorted(waits: Mapping[RelPath, set[RelPath]]) -> list[RelPath]:

@@ -197,8 +197,9 @@ class Starting:
         """Find out of a replay what is to be known of its definitions, as if it had been an ordinary boot."""
         bundle = replayed.bundle
         files = bundle.files()
-        known = bundle.known(range(len(files)), with_code=False)
-        return Started(self._boot(files, replayed.root, base, None, known, replayed.done).run(), files)
+        with _without_gc():
+            known = bundle.known(range(len(files)), with_code=False)
+            return Started(self._boot(files, replayed.root, base, None, known, replayed.done).run(), files)
 
     def _boot(
         self,
