@@ -1,0 +1,84 @@
+"""One kernel after another on one home, and what each leaves for the next: for tests of starts."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+from perdure.layer.boot_cache import Bundle, bundle_file, write
+from perdure.layer.disk import RealDisk
+from perdure.layer.git_files import definition_stamps
+
+from .driver import PATIENCE, Kernel
+from .home import Home
+
+# A kernel that has no moment of rest: what a replay left to be found out is found out when a cell makes it necessary.
+RESTLESS = (
+    "-c",
+    "import perdure.kernel.upstream.rest as rest; rest._QUIET = 1e6; from perdure.kernel.__main__ import main; main()",
+)
+_NAMES = "__import__('perdure.kernel.current').kernel.current._workspace._cells.shipped.starting._names"
+
+
+class Starts:
+    """Kernels on one home, one after the other."""
+
+    def __init__(self, home: Home, **environ: str) -> None:
+        self.home = home
+        self.environ = environ
+        self.kernel = Kernel(home)
+
+    def bundle(self, root: Path | None = None) -> Path:
+        return bundle_file(self.home.root / "cache" / "perdure", root or self.home.layer)
+
+    def start(self, program: tuple[str, ...] | None = RESTLESS, **environ: str) -> Kernel:
+        self.kernel.kill()
+        self.kernel = Kernel(self.home, *([program] if program else []), **self.environ | environ)
+        return self.kernel.start()
+
+    def is_replayed(self, root: Path | None = None) -> bool:
+        """Whether the running kernel replayed the folder: then the bundle that is there is what it went by."""
+        bundle = Bundle.read(self.bundle(root))
+        return bundle is not None and repr(bundle.plan.name) in str(self.kernel.run(_NAMES).value)
+
+    def write(self, root: Path | None = None) -> None:
+        """Start a kernel that rests, and wait for the bundle that it leaves."""
+        file = self.bundle(root)
+        file.unlink(missing_ok=True)
+        self.start(None)
+        wait_for(file)
+        self.kernel.kill()
+
+    def boot(self) -> Kernel:
+        """A start from nothing."""
+        aside, file = self.home.root / "aside", self.bundle()
+        file.rename(aside)
+        try:
+            return self.start()
+        finally:
+            aside.rename(file)
+
+    def put_back(self) -> None:
+        """Have the layer be as when its bundle was written, and the bundle know the stamps that its files have now."""
+        self.kernel.kill()
+        self.home.git("reset", "-q", "--hard", "base")
+        self.home.git("clean", "-qfd")
+        file = self.bundle()
+        bundle = Bundle.read(file)
+        assert bundle is not None
+        stamps = definition_stamps(self.home.layer)
+        assert tuple(stamps) == bundle.plan.paths
+        plan = replace(bundle.plan, stamps=tuple(stamps.values()), young=())
+        facts = [(data, plain) for data, plain in bundle._each()]
+        write(file, RealDisk(), plan, bundle.codes(), facts)
+
+
+def wait_for(file: Path) -> None:
+    """Wait until the file is there, which another process writes."""
+    pause = threading.Event()
+    for _ in range(int(PATIENCE / 0.05)):
+        if file.exists():
+            return
+        pause.wait(0.05)
+    raise AssertionError(f"{file} was not written: {[*file.parent.parent.rglob('*')]}")
