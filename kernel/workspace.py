@@ -283,6 +283,11 @@ class Workspace:
         """Somebody hears of the kernel: what it has loaded did it no harm."""
         self._safe.settle()
 
+    def replied(self) -> None:
+        """The reply to a cell is out. It may be the last cell, and the kernel be ended without another word."""
+        self._safe.answered()
+        self.leave_bundles()
+
     def begin_loading(self) -> None:
         """What is loaded from now on has the time of one start, all together."""
         self._safe.begin()

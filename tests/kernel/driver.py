@@ -60,6 +60,13 @@ class Kernel:
 
     def start(self, *arguments: str) -> Kernel:
         """Start a kernel and wait until both its shell and its iopub are heard."""
+        self.launch(*arguments)
+        self._hear()
+        self.hello = self.run("pass").notices
+        return self
+
+    def launch(self, *arguments: str) -> Kernel:
+        """Start a kernel that has taken its ports, and ask it for nothing."""
         self._starts += 1
         file = self._log_file.with_suffix(".json")
         # JPY_PARENT_PID: the kernel ends by itself when the tests are killed.
@@ -78,8 +85,6 @@ class Kernel:
         self._client = BlockingKernelClient(connection_file=str(file))
         self._client.load_connection_file()
         self._client.start_channels(shell=True, iopub=True, stdin=True, hb=False, control=True)
-        self._hear()
-        self.hello = self.run("pass").notices
         return self
 
     def kill(self) -> None:
@@ -213,6 +218,11 @@ class Kernel:
         return Answer(
             self._replies.pop(identity), tuple(self._iopub.pop(identity)), tuple(self._prompts.pop(identity, ()))
         )
+
+    def hear_reply(self, identity: str) -> Message:
+        """Wait for the reply of a request alone, for who may not hear the kernel's iopub."""
+        self._wait(lambda: identity in self._replies, f"the reply to {identity}")
+        return self._replies.pop(identity)
 
     def finish_interrupting(self, identity: str) -> Answer:
         """Interrupt again and again until the request is over."""
