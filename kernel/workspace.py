@@ -59,6 +59,9 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+NOTHING_HERE = "nothing is kept or loaded"
+"""How a notice begins that tells why this kernel has no layer."""
+
 
 class Workspace:
     """The state of one kernel process beside the user's namespace."""
@@ -351,4 +354,4 @@ class Workspace:
     def _do_without(self, why: str) -> None:
         self.layer = None
         self.trouble = why
-        self.untold.problem(f"nothing is kept or loaded; {why}")
+        self.untold.problem(f"{NOTHING_HERE}; {why}")

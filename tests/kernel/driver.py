@@ -60,8 +60,7 @@ class Kernel:
 
     def start(self, *arguments: str) -> Kernel:
         """Start a kernel and wait until both its shell and its iopub are heard."""
-        self.launch(*arguments)
-        self._hear()
+        self.launch(*arguments).hear()
         self.hello = self.run("pass").notices
         return self
 
@@ -86,6 +85,17 @@ class Kernel:
         self._client.load_connection_file()
         self._client.start_channels(shell=True, iopub=True, stdin=True, hb=False, control=True)
         return self
+
+    def hear(self) -> Kernel:
+        """Wait for a reply, and then for a status too: a subscription takes a moment to be in force."""
+        patience = PATIENCE
+        while True:
+            asked = self.ask("kernel_info_request", {})
+            self._wait(lambda asked=asked: asked in self._replies, "the kernel's first reply")  # type: ignore[misc]
+            if self._wait_quietly(lambda asked=asked: self._is_idle(asked), 1.0):  # type: ignore[misc]
+                return self
+            patience -= 1.0
+            assert patience > 0, f"no status was heard\n{self.log}"
 
     def kill(self) -> None:
         """SIGKILL, as a power cut would end it."""
@@ -289,17 +299,6 @@ class Kernel:
                 continue
             raise KernelDied(f"the kernel ended with {code}\n{self.log}")
         raise AssertionError(f"the kernel took no ports in {PATIENCE:g} s\n{self.log}")
-
-    def _hear(self) -> None:
-        """Wait for a reply, and then for a status too: a subscription takes a moment to be in force."""
-        patience = PATIENCE
-        while True:
-            asked = self.ask("kernel_info_request", {})
-            self._wait(lambda asked=asked: asked in self._replies, "the kernel's first reply")  # type: ignore[misc]
-            if self._wait_quietly(lambda asked=asked: self._is_idle(asked), 1.0):  # type: ignore[misc]
-                return
-            patience -= 1.0
-            assert patience > 0, f"no status was heard\n{self.log}"
 
     def _alive(self) -> BlockingKernelClient:
         assert self._client is not None, "the kernel was not started"
