@@ -95,7 +95,8 @@ def refresh(workspace: Workspace, rest: str) -> Shown:
         cell.commit()
     try:
         wanted = names_in(workspace, rest)
-        return Shown(others.refresh(workspace.layer, wanted, records=workspace.mode is Mode.ON))
+        report = cell.report if cell is not None else None
+        return Shown(others.refresh(workspace.layer, wanted, report, records=workspace.mode is Mode.ON))
     except LayerError as error:
         return Shown(f"Not refreshed: {error}")
 

@@ -223,9 +223,10 @@ class Workspace:
         layer = self._layer
         keeps = layer is not None and self.mode is Mode.ON and request.keeps
         told = self.untold.take(request.notices) if request.keeps else []
+        heard = None
         if request.keeps and request.notices is Notices.ALL and layer is not None and layer.tracked.is_stirred:
             self.complete()
-            told += others.news(layer)
+            heard = others.news(layer)
 
         @cache
         def context() -> Context:
@@ -234,7 +235,7 @@ class Workspace:
 
         run = layer.run() if layer is not None and keeps else None
         ran = self.ran.append if request.keeps else None
-        return Cell(run, context, tuple(told), kind=request.kind, ran=ran)
+        return Cell(run, context, tuple(told), heard, kind=request.kind, ran=ran)
 
     def close_cell(self, cell: Cell, request: Request) -> Report:
         """The cell has ended, well or not: what it came to, and what is to be told besides."""
