@@ -20,6 +20,7 @@ from .report import Report
 from .wire import RequestKind
 
 if TYPE_CHECKING:
+    from perdure.layer.others import Others
     from perdure.layer.run import Run
     from perdure.layer.session import Context
 
@@ -34,11 +35,14 @@ class Cell:
         run: Run | None,
         context: Callable[[], Context],
         told: tuple[str, ...] = (),
+        others: Others | None = None,
         *,
         kind: RequestKind = RequestKind.AGENT,
         ran: Callable[[str], None] | None = None,
     ) -> None:
         """`context` tells where a commit comes from, and is asked when there is one: most cells make none.
+
+        `told` are lines that waited for this cell, `others` is what others did to the layer meanwhile.
 
         `ran` is told the text of each sequence of statements; None where nobody wrote it.
         """
@@ -48,7 +52,7 @@ class Cell:
         self._context = context
         self._depth = 0
         self._scratch = 0
-        self.report = Report(told=told)
+        self.report = Report(told=told, others=others)
 
     def enter(self, forms: int, *, scratch: bool = False) -> None:
         """A sequence of statements begins: the cell's own, or one inside it (`%%capture` runs a cell in a cell)."""

@@ -19,7 +19,7 @@ from perdure.layer.taken import in_load_order, with_what_they_need
 from perdure.layer.undo import NotUndone, Undone
 
 from . import others, projects, trusting
-from .layer_views import no_layer, what_was_taken
+from .layer_views import imports_that_were_taken, no_layer, what_was_taken
 from .magics import names_in
 from .shown import Shown
 from .workspace import Workspace
@@ -43,11 +43,13 @@ def undo(workspace: Workspace, rest: str) -> Shown:
 
 def bake(workspace: Workspace, _rest: str) -> Shown:
     """`%layer bake`."""
-    if not (definitions := what_was_taken(workspace)):
+    definitions, imports = what_was_taken(workspace), imports_that_were_taken(workspace)
+    if not definitions and not imports:
         return Shown("There is nothing to bake: the cells of this session took nothing from the layer.")
-    made = ", ".join(name for definition in definitions for name in definition.gives)
-    said = [f"The next cell has {made}: run it before the others.", *_lacks(definitions)]
-    return Shown("\n".join(said), next_cell=cell_of(definitions, sys.stdlib_module_names).rstrip("\n"))
+    made = [name for definition in definitions for name in definition.gives]
+    made += dict.fromkeys(entry.binding for entry in imports)
+    said = [f"The next cell has {', '.join(made)}: run it before the others.", *_lacks(definitions)]
+    return Shown("\n".join(said), next_cell=cell_of(definitions, sys.stdlib_module_names, imports).rstrip("\n"))
 
 
 def export(workspace: Workspace, rest: str) -> Shown:
@@ -95,7 +97,8 @@ def refresh(workspace: Workspace, rest: str) -> Shown:
         cell.commit()
     try:
         wanted = names_in(workspace, rest)
-        return Shown(others.refresh(workspace.layer, wanted, records=workspace.mode is Mode.ON))
+        report = cell.report if cell is not None else None
+        return Shown(others.refresh(workspace.layer, wanted, report, records=workspace.mode is Mode.ON))
     except LayerError as error:
         return Shown(f"Not refreshed: {error}")
 

@@ -52,7 +52,7 @@ _ALL = (
     Subcommand("used", "what the cells of this session took from the layer", "layer_views"),
     Subcommand("bake", "write that as source into the next cell", "layer_changes"),
     Subcommand("skipped", "the files that were not loaded, why, and what mends them", "layer_views"),
-    Subcommand("proof", "what will not load after a restart, when all that was kept is proved", "layer_views"),
+    Subcommand("proof", "what will not load after a restart, once all of it is proved", "layer_views"),
     Subcommand("export PATH [-f]", "write all as one tidy module; -f overwrites", "layer_changes"),
     Subcommand("path", "the folder", "layer_views"),
     Subcommand("init [.]", "make a project layer in this folder; . below another one too", "layer_changes"),

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import difflib
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perdure.layer.boot_report import Skipped
 from perdure.layer.definition import Definition, Kind
+from perdure.layer.imports import ImportEntry
 from perdure.layer.past import SHORT, NoVersion, unified
 from perdure.layer.place import Mode
 from perdure.layer.room import Layer
 from perdure.layer.store import LogEntry
-from perdure.layer.taken import taken
+from perdure.layer.taken import imports_taken, taken
 from perdure.layer.uses import uses_of
 
 from .mending import place_in, what_mends
@@ -156,15 +158,24 @@ def uses(workspace: Workspace, name: str) -> Shown:
 
 def used(workspace: Workspace, _rest: str) -> Shown:
     """`%layer used`."""
-    if not (definitions := what_was_taken(workspace)):
+    definitions, imports = what_was_taken(workspace), imports_that_were_taken(workspace)
+    if not definitions and not imports:
         return Shown("The cells of this session took nothing from the layer.")
     rows = [(", ".join(made.gives), made.kind.name.lower(), str(_origin(workspace, made))) for made in definitions]
+    rows += [(entry.binding, "import", entry.statement) for entry in imports]
     return page(Table(rows, ("name", "kind", "from")))
 
 
 def what_was_taken(workspace: Workspace) -> Sequence[Definition]:
     """What the cells of this session took from layer and cells folders and did not define themselves; in load order."""
     return taken(workspace.ran, workspace.cells_folders.shipped.image.loaded)
+
+
+def imports_that_were_taken(workspace: Workspace) -> Sequence[ImportEntry]:
+    """The imports of the files of layer and cells folders that the cells of this session took; sorted."""
+    shipped = workspace.cells_folders.shipped
+    there, record = shipped.image.namespace, shipped.variables.imports
+    return imports_taken(workspace.ran, shipped.image.loaded, record, there, sys.modules)
 
 
 def skipped(workspace: Workspace, _rest: str) -> Shown:

@@ -22,6 +22,7 @@ _ADVICE: tuple[tuple[str, _Advice], ...] = (
     (r"it needs \S+ to load, and (\S+) is skipped", lambda found, _: f"mend {found[1]} and restart"),
     (r"(?:it needs|it uses) (\S+?)(?: to load)?, which nothing", lambda found, _: f"define {found[1]} and restart"),
     (r"is defined in (\S+) too", lambda _, name: f"remove one of the two files and restart, or define {name} again"),
+    (r"that it overrides is in no cells folder", lambda _, __: _AGAIN),
     (r"that it overrides", lambda _, name: f"look at what {name} is now, then run your definition of it again"),
     (r"^it was interrupted", lambda _, name: f"restart, or run {name or 'it'} again in a cell"),
     (r"^the start had taken", lambda _, __: "restart; c.PerdureKernel.boot_seconds gives a start more time"),

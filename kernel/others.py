@@ -13,20 +13,21 @@ if TYPE_CHECKING:
     from perdure.layer.refresh import Refreshed
     from perdure.layer.room import Layer
 
+    from .report import Report
+
 _log = logging.getLogger(__name__)
 _SHOWN = 4  # names in a notice before the rest is only counted
 
 
-def news(layer: Layer) -> list[str]:
-    """The notice of what others committed since it was asked last; nothing, nearly always. Raises nothing."""
+def news(layer: Layer) -> Others | None:
+    """What others committed since it was asked last; None nearly always. Raises nothing."""
     try:
-        found = layer.news()
+        return layer.news()
     except LayerError:
-        return []  # the next definition that is kept tells
+        return None  # the next definition that is kept tells
     except Exception:  # a mistake of ours must not cost the cell
         _log.exception("perdure could not tell what others did to the layer")
-        return []
-    return [f"[layer: {told(found)}]"] if found is not None else []
+        return None
 
 
 def told(found: Others) -> str:
@@ -44,8 +45,10 @@ def told(found: Others) -> str:
     return f"{_listed(found.who)} {did}; %layer refresh {what}"
 
 
-def refresh(layer: Layer, names: Sequence[str], *, records: bool) -> str:
+def refresh(layer: Layer, names: Sequence[str], report: Report | None, *, records: bool) -> str:
     """Load what others changed, of `names` alone if there are any; what came of it, as lines.
+
+    What the cell of `report` was to tell of others is dealt with then.
 
     Raises:
         LayerError: the layer cannot be read, or what was skipped not be recorded.
@@ -53,6 +56,10 @@ def refresh(layer: Layer, names: Sequence[str], *, records: bool) -> str:
     done = layer.refresh(names)
     if records and done.skipped:
         layer.record.skipped(done.skipped)
+    if report is not None and report.others is not None:
+        from perdure.layer.others import still_to_tell  # here, as all that few cells need
+
+        report.others = still_to_tell(report.others, layer.tracked.files, layer.tracked.loaded, done.left)
     return "\n".join(_lines(done, names))
 
 

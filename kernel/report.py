@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import field
+from typing import TYPE_CHECKING
 
 from perdure.layer.definition import Definition, Kind
 from perdure.layer.outcome import Forgotten, Hidden, Kept, NotKept, Outcome, Returns, Unchanged
 from perdure.layer.shipped import folder_told
 from perdure.layer.slots import state
 
+from . import others
 from .wire import VERSION, Notices
+
+if TYPE_CHECKING:
+    from perdure.layer.others import Others
 
 _MOST = 4  # lines of a kind
 _SHOWN = 60  # characters of a value's text in a notice
@@ -24,6 +29,7 @@ class Report:
     asked: list[Outcome] = field(default_factory=list)  # those of `outcomes` that `%keep` asked for
     faults: list[str] = field(default_factory=list)  # what went wrong in keeping, as clauses
     told: tuple[str, ...] = ()  # notices that waited for a cell to show them: what happened at boot
+    others: Others | None = None  # what others did to the layer, for who is shown all
     news: list[str] = field(default_factory=list)  # lines for who is shown all: what was loaded, and took long
     unloadable: list[str] = field(default_factory=list)  # what will not load after a restart, for `metadata.perdure`
     forms: int = 0  # top-level statements of the cell
@@ -31,11 +37,13 @@ class Report:
 
     def lines(self, notices: Notices) -> list[str]:
         """The notices to show."""
-        if notices is Notices.NONE or not (self.outcomes or self.told or self.news or self.faults or self.failed_form):
+        anything = self.outcomes or self.told or self.others or self.news or self.faults or self.failed_form
+        if notices is Notices.NONE or not anything:
             return []
         everything = notices is Notices.ALL
         lines = [*_successes(self.outcomes if everything else self.asked, repeat=not everything), *self.told]
         if everything:
+            lines += [f"[layer: {others.told(self.others)}]"] if self.others is not None else []
             lines += [_already(outcome.definition) for outcome in self.asked if isinstance(outcome, Unchanged)]
         lines += _problems(self.outcomes, repeat=not everything)
         lines += [f"[layer: {fault}]" for fault in dict.fromkeys(self.faults)]

@@ -15,7 +15,7 @@ from perdure.layer.place import Homes, Mode, read_cells_entry
 from perdure.layer.trust import TrustRecord
 
 from . import projects
-from .workspace import Workspace
+from .workspace import NOTHING_HERE, Workspace
 
 
 def trust(workspace: Workspace, path: str | None = None) -> str:
@@ -53,6 +53,7 @@ def trust(workspace: Workspace, path: str | None = None) -> str:
         _untell(workspace, projects.UNTRUSTED)
     elif place is not None:
         record.accept(place.path)
+        _untell(workspace, f"{NOTHING_HERE}; {place.path} ")
         workspace.open_chosen()
         workspace.boot_layer()
         problems = workspace.untold.take_problems()
@@ -61,6 +62,7 @@ def trust(workspace: Workspace, path: str | None = None) -> str:
 
 
 def _untell(workspace: Workspace, said: str) -> None:
-    """Take back the notices with `said` of the running cell: what they tell of was accepted in this very cell."""
+    """Take back the notices with `said`, those of the running cell too: what they tell of was accepted in this cell."""
+    workspace.untold.take_back(said)
     if (cell := workspace.cell.get()) is not None:
         cell.report.told = tuple(line for line in cell.report.told if said not in line)

@@ -21,6 +21,10 @@ class Untold:
         if line not in self._news:  # of the list that is there then: each cell takes it away
             self._news.append(line)
 
+    def take_back(self, said: str) -> None:
+        """Nobody is to be told the problems with `said` any more."""
+        self._problems = [line for line in self._problems if said not in line]
+
     def take_problems(self) -> list[str]:
         """The problems, for who tells them now."""
         problems, self._problems = self._problems, []

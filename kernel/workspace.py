@@ -59,6 +59,9 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+NOTHING_HERE = "nothing is kept or loaded"
+"""How a notice begins that tells why this kernel has no layer."""
+
 
 class Workspace:
     """The state of one kernel process beside the user's namespace."""
@@ -220,9 +223,10 @@ class Workspace:
         layer = self._layer
         keeps = layer is not None and self.mode is Mode.ON and request.keeps
         told = self.untold.take(request.notices) if request.keeps else []
+        heard = None
         if request.keeps and request.notices is Notices.ALL and layer is not None and layer.tracked.is_stirred:
             self.complete()
-            told += others.news(layer)
+            heard = others.news(layer)
 
         @cache
         def context() -> Context:
@@ -231,7 +235,7 @@ class Workspace:
 
         run = layer.run() if layer is not None and keeps else None
         ran = self.ran.append if request.keeps else None
-        return Cell(run, context, tuple(told), kind=request.kind, ran=ran)
+        return Cell(run, context, tuple(told), heard, kind=request.kind, ran=ran)
 
     def close_cell(self, cell: Cell, request: Request) -> Report:
         """The cell has ended, well or not: what it came to, and what is to be told besides."""
@@ -282,6 +286,11 @@ class Workspace:
     def settle(self) -> None:
         """Somebody hears of the kernel: what it has loaded did it no harm."""
         self._safe.settle()
+
+    def replied(self) -> None:
+        """The reply to a cell is out. It may be the last cell, and the kernel be ended without another word."""
+        self._safe.answered()
+        self.leave_bundles()
 
     def begin_loading(self) -> None:
         """What is loaded from now on has the time of one start, all together."""
@@ -346,4 +355,4 @@ class Workspace:
     def _do_without(self, why: str) -> None:
         self.layer = None
         self.trouble = why
-        self.untold.problem(f"nothing is kept or loaded; {why}")
+        self.untold.problem(f"{NOTHING_HERE}; {why}")

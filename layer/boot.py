@@ -156,7 +156,8 @@ class Boot:
                 continue
             given = (self._base.given.get(key) or self._base.asleep.get(key)) if self._base else None
             if given is None:
-                self._skip(path, f"the {key} that it overrides is in no cells folder now")
+                alone = "if it stands by itself now, remove `overrides` from its first line"
+                self._skip(path, f"the {key} that it overrides is in no cells folder now; {alone}")
             elif given.definition.digest != overridden:
                 self._skip(path, f"the text of {key} that it overrides changed in {given.folder}")
 

@@ -1,4 +1,4 @@
-"""Which notebook kept a definition last, so that another one that replaces it says so.
+"""Which notebook kept a definition last, so that who else replaces it says so.
 
 Known from the record of events, which is read back from its end and only when a definition that was there is replaced:
 the history in git would take a look at each commit.
@@ -24,9 +24,9 @@ class Keepers:
     def replaced(self, key: Key, notebook: str | None) -> str | None:
         """The other notebook that kept `key`, which `notebook` is about to replace; None where there is nothing to say.
 
-        It is said once for each key.
+        Who is no notebook, a console or an agent, replaces what any of them kept. It is said once for each key.
         """
-        if notebook is None or key in self._told:
+        if key in self._told:
             return None
         other = self._kept[key] if key in self._kept else self._recorded(key)
         if other is None or other == notebook:

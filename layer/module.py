@@ -21,15 +21,19 @@ _FUTURE = "from __future__ import "
 _AMBIENT = {name: ImportEntry(name, "IPython", name) for name in ("display", "get_ipython")}
 
 
-def cell_of(definitions: Sequence[Definition], stdlib: Collection[str]) -> str:
-    """The source of `definitions`, which are in load order; `stdlib` are the names of Python's own modules."""
-    futures, top, inline = _imports(definitions, stdlib, ambient=False)
-    return "\n".join([*futures, *top, *_body(definitions, inline)]).lstrip("\n") + "\n"
+def cell_of(definitions: Sequence[Definition], stdlib: Collection[str], entries: Collection[ImportEntry] = ()) -> str:
+    """The source of `definitions`, which are in load order, and of the imports `entries`, for the cells below.
+
+    `stdlib` are the names of Python's own modules.
+    """
+    futures, top, inline, last = _imports(definitions, stdlib, ambient=False, more=entries)
+    lines = [*futures, *top, *_body(definitions, inline), *([""] if last else []), *last]
+    return "\n".join(lines).strip("\n") + "\n"
 
 
 def module_of(definitions: Sequence[Definition], docstring: str, stdlib: Collection[str]) -> str:
     """A module of `definitions`, which are in load order. `docstring` is one line without quotes or backslashes."""
-    futures, top, inline = _imports(definitions, stdlib, ambient=True)
+    futures, top, inline, _ = _imports(definitions, stdlib, ambient=True)
     names = (name for definition in definitions for name in definition.gives)
     public = sorted((n for n in names if n.isidentifier() and not n.startswith("_")), key=_member_rank)
     quoted = [f'"{name}"' for name in public]
@@ -46,11 +50,15 @@ def in_ipython_only(definitions: Iterable[Definition]) -> tuple[str, ...]:
 
 
 def _imports(
-    definitions: Sequence[Definition], stdlib: Collection[str], *, ambient: bool
-) -> tuple[list[str], list[str], dict[str, list[str]]]:
-    """The lines of `__future__`, those of all other imports, and by key those that only hold right before it.
+    definitions: Sequence[Definition],
+    stdlib: Collection[str],
+    *,
+    ambient: bool,
+    more: Collection[ImportEntry] = (),
+) -> tuple[list[str], list[str], dict[str, list[str]], list[str]]:
+    """The lines of `__future__`, those of all other imports, by key those right before it, and those behind all.
 
-    The latter are of names that definitions mean different things by.
+    The latter two are of names that definitions mean different things by; what is meant by `more` holds in the end.
     """
     given = {name for definition in definitions for name in definition.gives}
     meanings: dict[str, set[str]] = {}
@@ -72,13 +80,17 @@ def _imports(
             carried[definition.key] += [_AMBIENT[name] for name in sorted(read & _AMBIENT.keys())]
         for entry in carried[definition.key]:
             meanings.setdefault(entry.binding, set()).add(entry.path)
-    agreed = {e for entries in carried.values() for e in entries if len(meanings[e.binding]) == 1}
+    for entry in more:
+        meanings.setdefault(entry.binding, set()).add(entry.path)
+    every = [*more, *(entry for entries in carried.values() for entry in entries)]
+    agreed = {entry for entry in every if len(meanings[entry.binding]) == 1}
+    last = [f"{entry.statement}  # noqa: E402, F811" for entry in more if entry not in agreed]
     inline = {
         key: [f"{entry.statement}  # noqa: E402, F811" for entry in dict.fromkeys(entries) if entry not in agreed]
         for key, entries in carried.items()
     }
     top = _sorted_lines(agreed, stdlib) + ([*dict.fromkeys(raw), ""] if raw else [])
-    return [f"{_FUTURE}{name}" for name in sorted(futures)] + ([""] if futures else []), top, inline
+    return [f"{_FUTURE}{name}" for name in sorted(futures)] + ([""] if futures else []), top, inline, last
 
 
 def _body(definitions: Sequence[Definition], inline: dict[str, list[str]]) -> Iterator[str]:

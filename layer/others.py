@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from .definition import RelPath
 from .errors import UnreadableFile
@@ -55,11 +55,28 @@ def told_by(
 
     Without a commit it was git that went back to an earlier one.
     """
-    found = difference(files, loaded)
-    kept = dict.fromkeys(name for path in found.changed for name in names_in(path, files[path]))
-    forgot = dict.fromkeys(name for path in found.gone for name in names_in(path, loaded[path]))
+    kept, forgot = _names(files, loaded)
     if not kept and not forgot:
         return None
     who = dict.fromkeys(dict(commit.trailers).get(_TRAILER, GIT) for commit in reversed([*commits]))
+    return Others(tuple(who) or (GIT,), kept, forgot)
+
+
+def still_to_tell(
+    found: Others, files: Mapping[RelPath, bytes], loaded: Mapping[RelPath, bytes], told: Collection[str]
+) -> Others | None:
+    """What of `found` is not live here still, and was not `told` otherwise since; None where that is nothing."""
+    kept, forgot = (
+        tuple(name for name in names if name in now and name not in told)
+        for names, now in zip((found.kept, found.forgot), _names(files, loaded), strict=True)
+    )
+    return Others(found.who, kept, forgot) if kept or forgot else None
+
+
+def _names(files: Mapping[RelPath, bytes], loaded: Mapping[RelPath, bytes]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names that `files` have otherwise than those `loaded`, and those that they have no more."""
+    found = difference(files, loaded)
+    kept = dict.fromkeys(name for path in found.changed for name in names_in(path, files[path]))
+    forgot = dict.fromkeys(name for path in found.gone for name in names_in(path, loaded[path]))
     # A file that was moved is gone under one path and new under another.
-    return Others(tuple(who) or (GIT,), tuple(kept), tuple(name for name in forgot if name not in kept))
+    return tuple(kept), tuple(name for name in forgot if name not in kept)

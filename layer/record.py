@@ -36,5 +36,5 @@ class Record:
             self._events.record(EventName.DEFINITION_FORGOTTEN, key=name, commit=commit)
 
     def replaced(self, key: Key, context: Context) -> str | None:
-        """The other notebook that kept `key`, which that of `context` is about to replace; it is said once."""
+        """The notebook that kept `key`, which the cell of `context`, not of that one, replaces; said once."""
         return self._keepers.replaced(key, context.notebook)

@@ -156,6 +156,14 @@ class SafeBoot:
             self._accused.discard((root, mark))
             BootJournal(self._cache(), root).note({"proven": [mark]})
 
+    def answered(self) -> None:
+        """The cell in which it was loaded has its reply: a kernel that ends now may have ended for any reason.
+
+        That speaks against no file, and not for one either: what ends a kernel later is new still at the next start.
+        """
+        for journal, _ in self._resting:
+            journal.end()
+
     def settle(self) -> None:
         """The kernel was heard of: what was loaded until now did it no harm."""
         for journal, watch in self._resting:

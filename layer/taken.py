@@ -9,11 +9,13 @@ import ast
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
+from types import ModuleType
 
 from .binding import bound_names
 from .definition import Definition, Key, RelPath
 from .dependents import reads_of_kept
 from .given import base_of, owner_of
+from .imports import ImportEntry, ImportRecord, entries_of
 from .naming import path_of
 from .order import Loadable, load_order
 from .scope import reads_of
@@ -34,6 +36,36 @@ def taken(cells: Iterable[str], given: Mapping[str, Definition]) -> tuple[Defini
     own = bound_names(nodes)
     read = reads_of(*nodes).all | (_read_by_magics(nodes) - own)
     return in_load_order(with_what_they_need(sorted(read & given.keys()), given, own))
+
+
+def imports_taken(
+    cells: Iterable[str],
+    given: Mapping[str, Definition],
+    record: ImportRecord,
+    namespace: Mapping[str, object],
+    modules: Mapping[str, ModuleType],
+) -> tuple[ImportEntry, ...]:
+    """The imports that `cells` take from the files of the definitions `given`: of names that no cell bound.
+
+    `record` has what was imported into `namespace`, and from `modules`.
+    """
+    nodes = [node for cell in cells for node in _body(cell)]
+    reads = reads_of(*nodes)
+    own = bound_names(nodes).union(entry.binding for node in nodes for entry in entries_of(node, modules))
+    wanted = {n for n in (reads.all | _read_by_magics(nodes)) - own - given.keys() if n in record and n in namespace}
+    if not wanted:
+        return ()
+    lines = {line for made in given.values() for line in made.imports if not wanted.isdisjoint(_WORD.findall(line))}
+    # A star names nothing.
+    lines |= {line for made in given.values() for line in made.imports if line.endswith("*")}
+    carried = (entry for line in lines for node in parse(line).body for entry in entries_of(node, modules))
+    by_files = wanted.intersection(entry.binding for entry in carried)
+    chains = {name: [chain for chain in reads.dotted if chain.startswith(f"{name}.")] for name in by_files}
+    return tuple(
+        entry
+        for name in sorted(by_files)
+        for entry in record.carried(name, namespace[name], chains[name], modules, or_newer=True)
+    )
 
 
 def with_what_they_need(

@@ -102,7 +102,7 @@ class PerdureKernel(Settings, IPythonKernel):
     def start(self) -> None:
         """Overrides Kernel.start, which knows the loop that the kernel runs on: to rest when that has nothing to do."""
         super().start()
-        self._rest = Rest(self.io_loop, self.workspace.leave_bundles, self.workspace.rest)
+        self._rest = Rest(self.io_loop, self.workspace.replied, self.workspace.rest)
         self._rest.ready()
 
     @property
@@ -159,6 +159,14 @@ class PerdureKernel(Settings, IPythonKernel):
                 if self._rest is not None:
                     self._rest.ended()
         return reply
+
+    def do_shutdown(self, restart: bool) -> Any:
+        """Overrides IPythonKernel.do_shutdown: a kernel that ends in order came to life.
+
+        That is said on the main loop, and before it is stopped: where that hangs, only the control thread answered.
+        """
+        self.io_loop.add_callback(self.workspace.settle)
+        return super().do_shutdown(restart)
 
     def finish_metadata(self, parent: Any, metadata: Any, reply_content: Any) -> Any:
         """Overrides IPythonKernel.finish_metadata, to add `metadata.perdure` to the reply of an execute request."""

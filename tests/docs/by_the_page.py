@@ -9,7 +9,6 @@ import ast
 import hashlib
 import itertools
 import re
-import symtable
 import unicodedata
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
@@ -154,8 +153,38 @@ def registrations(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]
 
 
 def bound(body: list[ast.stmt]) -> set[str]:
-    table = symtable.symtable(ast.unparse(ast.Module(body, [])), "", "exec")
-    return {each.get_name() for each in table.get_symbols() if each.is_assigned() or each.is_imported()}
+    """The names that step 7 asks for. Not by `symtable`, which refuses what can be parsed and not be compiled."""
+    found: set[str] = set()
+    declared: set[str] = set()
+    todo: list[tuple[ast.AST, bool]] = [(node, True) for node in body]  # with whether what it stores is at top level
+    while todo:
+        node, is_top = todo.pop()
+        parts: Iterable[ast.AST | None] = ast.iter_child_nodes(node)
+        match node:
+            case ast.FunctionDef(name=name, args=arguments) | ast.AsyncFunctionDef(name=name, args=arguments):
+                found.add(name)
+                parts = [*node.decorator_list, *arguments.defaults, *arguments.kw_defaults]
+            case ast.ClassDef(name=name):
+                found.add(name)
+                parts = [*node.decorator_list, *node.bases, *node.keywords]
+            case ast.Lambda(args=arguments):
+                parts = [*arguments.defaults, *arguments.kw_defaults]
+            case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+                is_top = False
+            case ast.NamedExpr(target=ast.Name(id=name)):
+                found.add(name)
+            case ast.Name(id=name, ctx=ast.Store() | ast.Del()) if is_top:
+                found.add(name)
+            case ast.alias(name=path, asname=name):
+                found.add(name or path.partition(".")[0])
+            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                found.add(name)
+            case ast.MatchMapping(rest=str(name)):
+                found.add(name)
+            case ast.Global(names=names):
+                declared.update(names)
+        todo += [(part, is_top) for part in parts if part is not None]
+    return found - declared
 
 
 def kind_of(key: str, body: list[ast.stmt]) -> str:  # 9

@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from perdure.layer import fileformat
@@ -173,6 +173,11 @@ JUNK = (st.lists(STATEMENTS, max_size=7) | st.lists(LINES, max_size=7)).map(
 
 @settings(max_examples=1500, deadline=None)
 @given(JUNK | st.binary(max_size=30))
+@example(b"# perdure: name X\nA, (B, *C), d.e = f()\nglobal f")
+@example(b"# perdure: name A\nA, (B, *C), d.e = f()\nglobal f")
+@example(b"# perdure: name f\nglobal f\nf = [A for A in (B := [1])]")
+@example(b"# perdure: name A, B\nf = [A for A in (B := [1])]")
+@example(b"# perdure: name f\ndef f(x, x): return 1")
 def test_both_make_the_same_of_any_file(data: bytes) -> None:
     both_read(data)
 

@@ -60,6 +60,12 @@ class Kernel:
 
     def start(self, *arguments: str) -> Kernel:
         """Start a kernel and wait until both its shell and its iopub are heard."""
+        self.launch(*arguments).hear()
+        self.hello = self.run("pass").notices
+        return self
+
+    def launch(self, *arguments: str) -> Kernel:
+        """Start a kernel that has taken its ports, and ask it for nothing."""
         self._starts += 1
         file = self._log_file.with_suffix(".json")
         # JPY_PARENT_PID: the kernel ends by itself when the tests are killed.
@@ -78,9 +84,18 @@ class Kernel:
         self._client = BlockingKernelClient(connection_file=str(file))
         self._client.load_connection_file()
         self._client.start_channels(shell=True, iopub=True, stdin=True, hb=False, control=True)
-        self._hear()
-        self.hello = self.run("pass").notices
         return self
+
+    def hear(self) -> Kernel:
+        """Wait for a reply, and then for a status too: a subscription takes a moment to be in force."""
+        patience = PATIENCE
+        while True:
+            asked = self.ask("kernel_info_request", {})
+            self._wait(lambda asked=asked: asked in self._replies, "the kernel's first reply")  # type: ignore[misc]
+            if self._wait_quietly(lambda asked=asked: self._is_idle(asked), 1.0):  # type: ignore[misc]
+                return self
+            patience -= 1.0
+            assert patience > 0, f"no status was heard\n{self.log}"
 
     def kill(self) -> None:
         """SIGKILL, as a power cut would end it."""
@@ -214,6 +229,11 @@ class Kernel:
             self._replies.pop(identity), tuple(self._iopub.pop(identity)), tuple(self._prompts.pop(identity, ()))
         )
 
+    def hear_reply(self, identity: str) -> Message:
+        """Wait for the reply of a request alone, for who may not hear the kernel's iopub."""
+        self._wait(lambda: identity in self._replies, f"the reply to {identity}")
+        return self._replies.pop(identity)
+
     def finish_interrupting(self, identity: str) -> Answer:
         """Interrupt again and again until the request is over."""
         for _ in range(int(PATIENCE / _LOOK)):
@@ -279,17 +299,6 @@ class Kernel:
                 continue
             raise KernelDied(f"the kernel ended with {code}\n{self.log}")
         raise AssertionError(f"the kernel took no ports in {PATIENCE:g} s\n{self.log}")
-
-    def _hear(self) -> None:
-        """Wait for a reply, and then for a status too: a subscription takes a moment to be in force."""
-        patience = PATIENCE
-        while True:
-            asked = self.ask("kernel_info_request", {})
-            self._wait(lambda asked=asked: asked in self._replies, "the kernel's first reply")  # type: ignore[misc]
-            if self._wait_quietly(lambda asked=asked: self._is_idle(asked), 1.0):  # type: ignore[misc]
-                return
-            patience -= 1.0
-            assert patience > 0, f"no status was heard\n{self.log}"
 
     def _alive(self) -> BlockingKernelClient:
         assert self._client is not None, "the kernel was not started"

@@ -242,6 +242,17 @@ def test_a_clone_is_not_run_until_it_is_trusted(clone: Home, new_kernel: StartKe
     assert kernel.run("mine(), trap()").value == "(1, 'ran')"
 
 
+def test_trust_takes_back_the_notice_that_it_has_just_dealt_with(clone: Home, new_kernel: StartKernel) -> None:
+    kernel = new_kernel().launch().hear()
+    assert kernel.run("%layer trust", kind="notebook").notices == []
+    assert kernel.run("1").notices == []
+    (clone.state / "perdure/trusted.jsonl").unlink()
+    kernel.kill()
+    kernel.launch().hear()
+    assert kernel.run("%layer trust", notices="none").notices == []
+    assert kernel.run("1").notices == []
+
+
 def test_trust_is_of_one_path(clone: Home, new_kernel: StartKernel) -> None:
     kernel = new_kernel().start()
     kernel.run("%layer trust")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from .driver import Kernel
 from .home import Home
 
 AREA = "def area(r):\n    return 3 * r * r"
+ALONE = "if it stands by itself now, remove `overrides` from its first line"
 TEAM = {"functions/a/area.py": f"{AREA}\n", "values/r/RATE.py": "RATE = 2\n"}
 
 
@@ -206,7 +208,7 @@ def test_an_override_is_skipped_when_the_shipped_text_changed_or_is_gone(kernel:
     assert kernel.run("area(1)").value == "5"
     (team / "functions/a/area.py").unlink()
     assert kernel.restart().hello[:1] == [
-        "[layer: skipped functions/a/area.py: the area that it overrides is in no cells folder now]"
+        f"[layer: skipped functions/a/area.py: the area that it overrides is in no cells folder now; {ALONE}]"
     ]
     assert kernel.run("'area' in globals()").value == "False"
     assert kernel.run("def area(r):\n    return 4 * r * r").notices == ["[layer: kept area]"]
@@ -269,11 +271,25 @@ def test_what_is_trusted_late_replaces_nothing(home: Home, new_kernel: StartKern
     assert kernel.run("RATE, area(1)").value == "(7, 3)"
 
 
+def test_an_override_that_was_copied_into_the_folder_says_what_mends_it(home: Home, kernel: Kernel, team: Path) -> None:
+    kernel.run("def area(r):\n    return 4 * r * r")
+    copy, text = team / "functions/a/area.py", (home.layer / "functions/a/area.py").read_text()
+    copy.write_text(text)
+    told = f"[layer: skipped {copy}: the area that it overrides is in no cells folder now; {ALONE}]"
+    assert told in kernel.restart().hello
+    assert f"  {copy}\n  edit the file and restart, or " in kernel.run("%layer skipped").stdout
+    copy.write_text(re.sub("overrides [^;\n]*", "", text))
+    kernel.run("%forget area")
+    kernel.restart()
+    assert kernel.hello == []
+    assert kernel.run("area(1)").value == "4"
+
+
 def test_an_override_of_what_is_trusted_late_is_loaded_at_the_next_start(kernel: Kernel, team: Path) -> None:
     kernel.run("def area(r):\n    return 4 * r * r")
     moved = team.rename(team.with_name("moved"))
     team.symlink_to(moved)
-    assert kernel.restart().hello[1].endswith("the area that it overrides is in no cells folder now]")
+    assert kernel.restart().hello[1].endswith(f"the area that it overrides is in no cells folder now; {ALONE}]")
     assert kernel.run("%layer trust").stdout.splitlines() == [
         f"Cells folder {moved}: 3 definitions loaded.",
         "What the layer skipped for want of it is loaded at the next start.",

@@ -190,6 +190,31 @@ def test_used_and_bake(kernel: Kernel) -> Iterator[None]:
     assert kernel.home.git("rev-parse", "HEAD") == before  # the same texts: nothing is kept anew
 
 
+def test_used_and_bake_know_imports_that_came_with_definitions(home: Home, new_kernel: StartKernel) -> None:
+    (home.work / "units.py").write_text("K = 2\n")
+    kernel = new_kernel().start()
+    kernel.run("import json\nimport units as u\nfrom collections import abc\nimport math")
+    kernel.run("def packed(x): return json.dumps([x, math.pi])\ndef scaled(x): return u.K * x\ndef maps(): return abc")
+    kernel.restart()
+    cells = ["json.loads('[1]')", "u.K", "def is_map(x): return isinstance(x, abc.Mapping)", "import math\nmath.pi"]
+    for cell in cells:
+        assert kernel.run(cell).status == "ok"
+    assert said(kernel, "%layer used") == [
+        "name  kind    from",
+        "abc   import  from collections import abc",
+        "json  import  import json",
+        "u     import  import units as u",
+    ]
+    answer = kernel.run("%layer bake", kind="notebook")
+    assert answer.stdout == "The next cell has abc, json, u: run it before the others.\n"
+    baked = next_cell(answer)
+    assert baked == "import json\nfrom collections import abc\n\nimport units as u"
+    kernel.kill()
+    plain = new_kernel(PERDURE_MODE="off").start()
+    for cell in [baked, *cells]:
+        assert plain.run(cell).status == "ok"
+
+
 def test_export_runs_in_plain_python(kernel: Kernel) -> None:
     kernel.run(
         "import math\nfrom os import path as p\nRATE = 2\ndef area(r): return math.pi * r * RATE, p.sep\nclass C: pass"

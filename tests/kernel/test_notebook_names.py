@@ -106,7 +106,26 @@ def test_replacing_what_another_notebook_kept_says_so_once(home: Home, new_kerne
     assert kernel.run("def area(r):\n    return 3", notebook="other.ipynb").notices == ["[layer: kept area]"]
     assert kernel.run("RATE = 2", notebook="analysis.ipynb").notices == ["[layer: kept RATE]"]
     assert kernel.run("NEW = 2", notebook="other.ipynb").notices == ["[layer: kept NEW]"]
-    assert kernel.run("RATE = 3").notices == ["[layer: kept RATE]"]  # from no notebook
+
+
+def test_a_console_that_replaces_what_a_notebook_kept_says_so_once(home: Home, new_kernel: StartKernel) -> None:
+    first = new_kernel().start()
+    first.run("def area(r):\n    return 1", notebook="a.ipynb")
+    first.run("RATE = 1")
+    first.kill()
+    kernel = new_kernel().start()
+    replaced = "area was kept by a.ipynb; this replaces it"
+    for kind in ("console", "agent"):
+        kernel.restart()
+        kernel.run("def area(r):\n    return 1", notebook="a.ipynb")
+        answer = kernel.run(f"RATE = '{kind}'\ndef area(r):\n    return '{kind}'", kind=kind)
+        assert answer.notices == ["[layer: kept RATE, area]", f"[layer: {replaced}]"]
+        assert answer.perdure["warnings"] == [replaced]
+        assert kernel.run(f"def area(r):\n    return '{kind} again'", kind=kind).notices == ["[layer: kept area]"]
+    kernel.restart()
+    assert kernel.run("def area(r):\n    return 1", notebook="a.ipynb").notices == ["[layer: kept area]"]
+    answer = kernel.run("def area(r):\n    return 2", kind="notebook")  # of which nobody told the name
+    assert (answer.notices, answer.perdure["warnings"]) == ([], [replaced])
 
 
 def test_of_two_notebooks_in_one_kernel(new_kernel: StartKernel) -> None:

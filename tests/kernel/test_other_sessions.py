@@ -87,6 +87,23 @@ def test_a_notebook_is_not_told_so_that_its_outputs_stay_the_same(two: Two) -> N
     assert two.ours.run("1", kind="console").notices == ["[layer: s-theirs kept A1 and B1; %layer refresh loads them]"]
 
 
+def test_refresh_tells_no_news_that_it_has_just_dealt_with(two: Two) -> None:
+    two.ours.run("%%scratch\ndef mine():\n    return 'ours'")
+    two.theirs.run("A1 = 1\nB1 = 1")
+    answer = two.ours.run("%layer refresh")
+    assert (answer.stdout, answer.notices) == ("Loaded A1, B1.\n", [])
+    two.theirs.run("A1 = 2\nB1 = 2")
+    two.theirs.run("def mine():\n    return 'theirs'\ndel A1")
+    answer = two.ours.run("%layer refresh B1")
+    assert answer.stdout == "Loaded B1.\n"
+    assert answer.notices == ["[layer: s-theirs kept mine and forgot A1; %layer refresh takes that in]"]
+    two.theirs.run("B1 = 3")
+    answer = two.ours.run("%layer refresh")
+    assert answer.stdout.splitlines()[:2] == ["Loaded B1.", "Took away A1."]
+    assert answer.stdout.splitlines()[2].startswith("Left mine as it is: ")
+    assert answer.notices == []
+
+
 def test_what_is_the_users_own_is_not_overwritten_unasked(two: Two) -> None:
     two.ours.run("import os\ndata = [1]\nserver = os.popen('true')\ndef mine(s=server):\n    return 'ours'")
     two.ours.run("%%scratch\ndef tried():\n    return 'ours'")

@@ -63,7 +63,7 @@ def test_every_subcommand_is_there() -> None:
         ("it uses helper, which nothing defines now", "define helper and restart"),
         ("f is defined in functions/f/f.py too; remove one of the files", "remove one of the two files"),
         ("the text of f that it overrides changed in /team", "look at what f is now"),
-        ("the f that it overrides is in no cells folder now", "look at what f is now"),
+        ("the f that it overrides is in no cells folder now; if", "edit the file and restart, or run"),
         ("line 3: it has merge conflict markers", "settle the conflict"),
         ("it raised ValueError: no at line 3", "edit the file and restart"),
         ("line 1: invalid syntax", "edit the file and restart"),

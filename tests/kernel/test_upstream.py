@@ -72,6 +72,10 @@ PINNED = {
         "e604982101a0",
         "PerdureKernel.do_execute opens a cell before it and shows notices after it",
     ),
+    (IPythonKernel, "do_shutdown"): (
+        "f4f04ef2e187",
+        "PerdureKernel.do_shutdown has the main loop settle; it is called before that loop is stopped",
+    ),
     (IPythonKernel, "finish_metadata"): ("bf12bdeabb4d", "PerdureKernel.finish_metadata adds metadata.perdure"),
     (IPythonKernel, "do_history"): (
         "40f69ed6c7e4",

@@ -177,7 +177,12 @@ def test_an_override_is_skipped_when_the_text_below_it_changed_or_is_gone() -> N
     assert skips(again) == ["functions/a/area.py: the text of area that it overrides changed in /team"]
     assert again.namespace["area"](1) == 3
     again = kernel.restarted({"/team": {"values/r/RATE.py": "RATE = 2\n"}})
-    assert skips(again) == ["functions/a/area.py: the area that it overrides is in no cells folder now"]
+    assert skips(again) == [
+        (
+            "functions/a/area.py: the area that it overrides is in no cells folder now; "
+            "if it stands by itself now, remove `overrides` from its first line"
+        )
+    ]
     assert "area" not in again.namespace
     assert skips(kernel.restarted({"/elsewhere": TEAM})) == []
 

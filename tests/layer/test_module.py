@@ -12,6 +12,7 @@ import pytest
 
 from perdure.layer.definition import Definition, RelPath
 from perdure.layer.fileformat import read
+from perdure.layer.imports import ImportEntry
 from perdure.layer.module import cell_of, in_ipython_only, module_of
 from perdure.layer.taken import in_load_order
 
@@ -150,6 +151,17 @@ def test_a_cell_has_no_frame() -> None:
         "import math\n\n\ndef a():\n    return math.pi\n\n\nEE = 1\n"
     )
     assert cell_of(definitions({"values/e/EE.py": "EE = 1\n"}), ()) == "EE = 1\n"
+
+
+def test_a_cell_has_imports_for_the_cells_below() -> None:
+    entries = [ImportEntry("js", "json", None, renamed=True), ImportEntry("sqrt", "cmath", "sqrt")]
+    assert cell_of((), sys.stdlib_module_names, entries) == "import json as js\nfrom cmath import sqrt\n"
+    text = "from math import sqrt\nimport json as js\n\n\ndef root(x):\n    return sqrt(x), js\n"
+    made = cell_of(definitions({"functions/r/root.py": text}), sys.stdlib_module_names, entries)
+    assert made == (
+        "import json as js\n\n\nfrom math import sqrt  # noqa: E402, F811\n\n\n"
+        "def root(x):\n    return sqrt(x), js\n\nfrom cmath import sqrt  # noqa: E402, F811\n"
+    )
 
 
 def test_what_runs_in_ipython_only() -> None:

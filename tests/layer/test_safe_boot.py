@@ -297,6 +297,27 @@ def test_what_ran_to_its_end_is_proven_and_what_was_stopped_comes_last(tmp_path:
     journal.end()
 
 
+def test_a_reply_ends_the_boot_and_proves_nothing(tmp_path: Path) -> None:
+    """What ends the kernel a second after the cell that loaded it is still what is new."""
+    path = RelPath("functions/o/one.py")
+    mark = mark_of(path, b"1")
+
+    def left_behind() -> tuple[list[Path], set[str]]:
+        journal = BootJournal(tmp_path / "cache", tmp_path)
+        left = [*tmp_path.rglob("*.boot")]
+        journal.begin()
+        journal.end()
+        return left, journal.known.proven
+
+    safe = SafeBoot(lambda: tmp_path / "cache", Bounds())
+    with safe.folder(tmp_path, {path: mark}) as watch:
+        watch.run(path, lambda: None)
+    safe.answered()
+    assert left_behind() == ([], set())
+    safe.settle()
+    assert left_behind() == ([], {mark})
+
+
 def test_who_was_accused_by_chance_and_is_loaded_again_is_accused_no_more(tmp_path: Path) -> None:
     path = RelPath("functions/o/one.py")
     mark = mark_of(path, b"1")
