@@ -26,7 +26,7 @@ __import__("threading").Thread(target=watch, daemon=True).start()
 # What a definition needs that is made, and what a layer needs that is asked or changed.
 LATE = {f"perdure.layer.{room}" for room in _ROOMS}
 NOT_AT_START = LATE | {
-    *("dulwich", "rich", "tomllib", "fractions"),
+    *("debugpy", "dulwich", "rich", "tomllib", "fractions"),
     *("perdure.layer.undo", "perdure.layer.past", "perdure.layer.refresh", "perdure.layer.bundling"),
     *("perdure.kernel.layer_views", "perdure.kernel.layer_changes", "perdure.kernel.projects", "perdure.kernel.shown"),
     *("perdure.kernel.notebook", "perdure.kernel.later"),
@@ -81,3 +81,15 @@ def _with(folder: object) -> str:
     import os
 
     return os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
+def test_the_debugger_is_there_though_nothing_of_it_is_loaded(home: Home, new_kernel: StartKernel) -> None:
+    features = "get_ipython().kernel.kernel_info['supported_features']"
+    stock = new_kernel(STOCK).start().run(features).value
+    kernel = new_kernel().start()
+    assert kernel.run(features).value == stock
+    assert kernel.run("'debugpy' in __import__('sys').modules").value == "False"
+    assert kernel.run("import ipykernel.debugger\nipykernel.debugger.Debugger").value == "ipykernel.debugger.Debugger"
+    assert kernel.run(
+        "import sys\n'debugpy' in sys.modules, sys.modules['ipykernel.debugger'].__spec__.name"
+    ).value == ("(True, 'ipykernel.debugger')")
