@@ -8,6 +8,7 @@ from perdure.layer.git_dulwich import NEEDED
 from .conftest import StartKernel
 from .driver import STOCK, Kernel
 from .home import Home
+from .starts import Starts
 
 # Neither names nor binds anything of the layer, and imports nothing.
 _MODULES = "print(*__import__('sys').modules)"
@@ -36,14 +37,16 @@ NOT_IN_A_REPLAY = {
 }
 
 
-def test_the_first_reply_waits_for_no_more_than_it_needs(home: Home, new_kernel: StartKernel) -> None:
-    kernel = new_kernel().start()
-    kernel.run("def area(r):\n    return r * r\n\nclass Circle: ...")
-    kernel.kill()
-    assert kernel.start().run("print(area(2))").stdout == "4\n"
-    watch_for(kernel, f"[*Path({str(home.root / 'cache')!r}).rglob('*.bundle')]")
-    kernel.kill()
-    there = {*kernel.start().run(_MODULES).stdout.split()}
+def test_the_first_reply_waits_for_no_more_than_it_needs(home: Home) -> None:
+    starts = Starts(home)
+    try:
+        starts.start().run("def area(r):\n    return r * r\n\nclass Circle: ...")
+        starts.write()
+        kernel = starts.start()
+        there = {*kernel.run(_MODULES).stdout.split()}
+        assert starts.is_replayed()
+    finally:
+        starts.kernel.kill()
     assert "perdure.layer.room" in there
     assert there & (NOT_AT_START | NOT_IN_A_REPLAY) == set()
 
