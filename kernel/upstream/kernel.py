@@ -21,6 +21,7 @@ from perdure.layer.bounds import Bounds
 from perdure.layer.interrupts import interrupts_deferred
 from perdure.layer.place import Mode
 
+from .debugger import LateDebugger, stand_in
 from .deferral import attach, load_for_completion
 from .rest import Rest
 from .shell import PerdureShell
@@ -37,6 +38,7 @@ class PerdureKernel(Settings, IPythonKernel):
     implementation = "perdure"
     implementation_version = __version__
     shell_class = Type(PerdureShell)
+    debugger_class: Any = Type(LateDebugger)
 
     layer = Unicode("", help="The folder of the layer; PERDURE_LAYER wins over it.").tag(config=True)
     mode = Unicode("", help="off, readonly or on; PERDURE_MODE wins over it.").tag(
@@ -71,6 +73,7 @@ class PerdureKernel(Settings, IPythonKernel):
     workspace: Workspace
 
     def __init__(self, **kwargs: Any) -> None:
+        stand_in()
         super().__init__(**kwargs)
         # What the reply to the cell of this context will carry; a context of its own for each request and subshell.
         self._reply: ContextVar[dict[str, object] | None] = ContextVar("perdure_reply", default=None)

@@ -27,7 +27,7 @@ __import__("threading").Thread(target=watch, daemon=True).start()
 # What a definition needs that is made, and what a layer needs that is asked or changed.
 LATE = {f"perdure.layer.{room}" for room in _ROOMS}
 NOT_AT_START = LATE | {
-    *("dulwich", "rich", "tomllib", "fractions"),
+    *("debugpy", "dulwich", "rich", "tomllib", "fractions"),
     *("perdure.layer.undo", "perdure.layer.past", "perdure.layer.refresh", "perdure.layer.bundling"),
     *("perdure.kernel.layer_views", "perdure.kernel.layer_changes", "perdure.kernel.projects", "perdure.kernel.shown"),
     *("perdure.kernel.notebook", "perdure.kernel.later"),
@@ -37,19 +37,18 @@ NOT_IN_A_REPLAY = {
 }
 
 
-def test_the_first_reply_waits_for_no_more_than_it_needs(layer: Home) -> None:
-    starts = Starts(layer)
-    starts.start().run("def area(r):\n    return r * r\n\nclass Circle: ...")
-    starts.write()
+def test_the_first_reply_waits_for_no_more_than_it_needs(home: Home) -> None:
+    starts = Starts(home)
     try:
+        starts.start().run("def area(r):\n    return r * r\n\nclass Circle: ...")
+        starts.write()
         kernel = starts.start()
         there = {*kernel.run(_MODULES).stdout.split()}
-        assert "perdure.layer.room" in there
-        assert there & (NOT_AT_START | NOT_IN_A_REPLAY) == set()
-        assert kernel.run("area(2)").value == "4"
         assert starts.is_replayed()
     finally:
         starts.kernel.kill()
+    assert "perdure.layer.room" in there
+    assert there & (NOT_AT_START | NOT_IN_A_REPLAY) == set()
 
 
 def test_what_cells_are_likely_to_need_comes_when_nothing_is_to_be_done(home: Home, new_kernel: StartKernel) -> None:
@@ -59,9 +58,8 @@ def test_what_cells_are_likely_to_need_comes_when_nothing_is_to_be_done(home: Ho
 
 def watch_for(kernel: Kernel, condition: str) -> None:
     """Wait until `condition` holds in the kernel, which has nothing else to do."""
-    told = kernel.run(f"%%scratch{_WATCH.format(condition=condition)}").stdout
-    if "there it is" not in told:  # else it was before the cell had ended
-        kernel.wait_for_message("stream", lambda content: "there it is" in content["text"])
+    kernel.run(f"%%scratch{_WATCH.format(condition=condition)}")
+    kernel.wait_for_message("stream", lambda content: "there it is" in content["text"])
 
 
 def test_the_garbage_collector_is_as_in_any_kernel(home: Home, new_kernel: StartKernel) -> None:
@@ -86,3 +84,15 @@ def _with(folder: object) -> str:
     import os
 
     return os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
+def test_the_debugger_is_there_though_nothing_of_it_is_loaded(home: Home, new_kernel: StartKernel) -> None:
+    features = "get_ipython().kernel.kernel_info['supported_features']"
+    stock = new_kernel(STOCK).start().run(features).value
+    kernel = new_kernel().start()
+    assert kernel.run(features).value == stock
+    assert kernel.run("'debugpy' in __import__('sys').modules").value == "False"
+    assert kernel.run("import ipykernel.debugger\nipykernel.debugger.Debugger").value == "ipykernel.debugger.Debugger"
+    assert kernel.run(
+        "import sys\n'debugpy' in sys.modules, sys.modules['ipykernel.debugger'].__spec__.name"
+    ).value == ("(True, 'ipykernel.debugger')")
