@@ -287,6 +287,11 @@ class Workspace:
         """Somebody hears of the kernel: what it has loaded did it no harm."""
         self._safe.settle()
 
+    @property
+    def awaits_reply(self) -> bool:
+        """Whether `replied` is to be called."""
+        return self._safe.is_resting or bool(self._cells.shipped.starting.to_write)
+
     def replied(self) -> None:
         """The reply to a cell is out. It may be the last cell, and the kernel be ended without another word."""
         self._safe.answered()

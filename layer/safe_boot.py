@@ -156,6 +156,11 @@ class SafeBoot:
             self._accused.discard((root, mark))
             BootJournal(self._cache(), root).note({"proven": [mark]})
 
+    @property
+    def is_resting(self) -> bool:
+        """Whether something was loaded and the kernel was not heard of since."""
+        return bool(self._resting)
+
     def answered(self) -> None:
         """The cell in which it was loaded has its reply: a kernel that ends now may have ended for any reason.
 

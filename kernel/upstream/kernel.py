@@ -106,7 +106,6 @@ class PerdureKernel(Settings, IPythonKernel):
         """Overrides Kernel.start, which knows the loop that the kernel runs on: to rest when that has nothing to do."""
         super().start()
         self._rest = Rest(self.io_loop, self.workspace.replied, self.workspace.rest)
-        self._rest.ready()
 
     @property
     def banner(self) -> str:  # type: ignore[override]  # a trait in the base class, a property in ipykernel's
@@ -160,7 +159,7 @@ class PerdureKernel(Settings, IPythonKernel):
                     self._show(report, request)
                 self._reply.set(report.metadata(self.workspace.session))
                 if self._rest is not None:
-                    self._rest.ended()
+                    self._rest.ended(asks=self.workspace.awaits_reply)
         return reply
 
     def do_shutdown(self, restart: bool) -> Any:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -12,46 +14,43 @@ _PAUSE = 0.01  # seconds between two steps: a request that came meanwhile goes f
 
 
 class Rest:
-    """Calls `replied` on the kernel's main loop after each cell, and `quiet` when none has run for a while."""
+    """Calls `replied` when a reply is out, where that is asked for, and `quiet` when no cell has run for a while.
+
+    Both run on the kernel's main loop, `quiet` until it has nothing more to do. Most cells are only counted: every cell
+    waits for that.
+    """
 
     def __init__(self, loop: Any, replied: Callable[[], None], quiet: Callable[[], bool]) -> None:
         """`loop` is a tornado IOLoop. `quiet` does a little, and says whether there is more to do."""
         self._loop = loop
         self._replied = replied
         self._quiet = quiet
-        self._timer: Any = None
+        self._running = 0  # cells
+        self._since = time.monotonic()  # when the last one began or ended
+        self._counting = threading.Lock()
+        loop.add_callback(self._look)
 
     # From any thread:
 
-    def ready(self) -> None:
-        """The kernel is ready for its first cell."""
-        self._loop.add_callback(self._wait)
-
     def begins(self) -> None:
         """A cell begins."""
-        self._loop.add_callback(self._stop)
+        with self._counting:
+            self._running += 1
 
-    def ended(self) -> None:
-        """A cell has ended."""
-        self._loop.add_callback(self._reply_is_out)
+    def ended(self, *, asks: bool) -> None:
+        """A cell has ended; whether it `asks` for `replied`."""
+        with self._counting:
+            self._running -= 1
+        self._since = time.monotonic()
+        if asks:
+            self._loop.add_callback(self._guarded, self._replied)
 
-    def _reply_is_out(self) -> None:
-        self._guarded(self._replied)
-        self._wait()
-
-    def _stop(self) -> None:
-        if self._timer is not None:
-            self._loop.remove_timeout(self._timer)
-            self._timer = None
-
-    def _wait(self, seconds: float = _QUIET) -> None:
-        self._stop()
-        self._timer = self._loop.call_later(seconds, self._step)
-
-    def _step(self) -> None:
-        self._timer = None
-        if self._guarded(self._quiet):
-            self._wait(_PAUSE)
+    def _look(self) -> None:
+        left = _QUIET if self._running else self._since + _QUIET - time.monotonic()
+        if left > 0:
+            self._loop.call_later(left, self._look)
+        elif self._guarded(self._quiet):
+            self._loop.call_later(_PAUSE, self._look)
 
     def _guarded(self, act: Callable[[], bool | None]) -> bool:
         try:

@@ -13,10 +13,14 @@ from perdure.layer.git_files import definition_stamps
 from .driver import PATIENCE, Kernel
 from .home import Home
 
-# A kernel that has no moment of rest: what a replay left to be found out is found out when a cell makes it necessary.
+# A kernel that has no moment of rest: what a replay left to be found out is found out when a cell makes it necessary,
+# and nothing is left for the next start.
 RESTLESS = (
     "-c",
-    "import perdure.kernel.upstream.rest as rest; rest._QUIET = 1e6; from perdure.kernel.__main__ import main; main()",
+    (
+        "from perdure.kernel.upstream.rest import Rest; Rest._guarded = lambda *_: False; "
+        "from perdure.kernel.__main__ import main; main()"
+    ),
 )
 _NAMES = "__import__('perdure.kernel.current').kernel.current._workspace._cells.shipped.starting._names"
 
