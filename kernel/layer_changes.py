@@ -123,6 +123,9 @@ def _told(done: Undone, layer: Layer) -> list[str]:
     for names, one, many in ((done.loaded, "is as it was", "are as they were"), (done.gone, "is gone", "are gone")):
         if names:
             lines.append(f"{', '.join(names)} {many if names[1:] else one}.")
+    if along := done.came_along:
+        was, were = ("which was", "is") if len(along) == 1 else ("which were", "are")
+        lines.append(f"{', '.join(along)}, {was} skipped for want of that, {were} loaded too.")
     lines += [f"{name} is registered until this kernel ends." for name in done.gone if "@" in name]
     origins = layer.shipped.origins
     lines += [f"{name} is that of {folder_told(origins[name])} again." for name in done.shipped_again]
@@ -131,7 +134,7 @@ def _told(done: Undone, layer: Layer) -> list[str]:
     lines += [f"{each.told}." for each in done.failed_first]
     for name in (*done.loaded, *done.shipped_again, *done.gone):
         made = dependents(name, layer.table.by_name.values())
-        others = [d.key for d in made if d.key not in done.loaded]
+        others = [d.key for d in made if d.key not in (*done.loaded, *done.came_along)]
         if others:
             needs = "will not load without it" if name in done.gone else f"still has the other {name} until a restart"
             lines.append(f"{', '.join(others)} {needs}.")

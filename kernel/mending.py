@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
 from perdure.layer.boot_report import Skipped
@@ -41,6 +41,16 @@ def what_mends(skipped: Skipped) -> str:
             advice = help_for(found, name)
             break
     return f"{advice}; %forget {name} drops it" if name else advice
+
+
+def note_on(name: str, skipped: Iterable[Skipped], there: Collection[str]) -> str | None:
+    """What a NameError for `name` is to tell where it was skipped; `there` are the names that are live."""
+    for each in skipped:
+        if name in each.names:
+            if each.wants is not None and each.wants in there:
+                return f"perdure: {name} was skipped at the start for want of {each.wants}; the next start loads it"
+            return f"perdure: {name} was skipped at the start: {each.reason}; %layer skipped"
+    return None
 
 
 def place_in(root: Path, skipped: Skipped) -> str:

@@ -244,6 +244,17 @@ class Workspace:
             self.proving.closes(report, shows=request.notices is Notices.ALL)
         return report
 
+    def note(self, error: BaseException) -> None:
+        """Where `error` misses a name that waits or was skipped at the start, say so in a note; load what waits."""
+        self.waking.note(error)
+        if type(error) is NameError and error.name and not self.has(error.name):
+            from .mending import note_on  # as few cells need
+
+            reports = [folder.report for folder in self.cells_folders.shipped.folders]
+            reports += [self.layer.report] if self.layer is not None else []
+            if note := note_on(error.name, [each for report in reports for each in report.skipped], self._namespace):
+                error.add_note(note)
+
     def has(self, name: str) -> bool:
         """Whether the user's namespace has `name`."""
         return name in self._namespace

@@ -84,6 +84,7 @@ class Boot:
         self._done = done
         self._files = BootFiles(files, known or {})
         self._skipped: dict[RelPath, str] = {**self._files.unreadable}
+        self._wants: dict[RelPath, str] = {}  # for want of which name each was, of those for which that is why
         self._loaded: dict[RelPath, Loaded] = {}
         # For the recipe.
         earlier = Recipe((), {}, {}, frozenset(), frozenset(), Answers()) if done is None else done.recipe
@@ -174,7 +175,7 @@ class Boot:
         for file in self._files:
             wanted = file.reads.call - there - {*file.definition.needs}
             if gone := sorted(wanted - self._image.namespace.keys()):
-                self._skip(file.path, f"it uses {gone[0]}, which nothing defines now")
+                self._skip(file.path, f"it uses {gone[0]}, which nothing defines now", gone[0])
             ambient |= wanted
         self._ambient = frozenset(ambient)
 
@@ -308,6 +309,8 @@ class Boot:
         name, reads = error.name if isinstance(error, NameError) else None, self._files[path].reads
         if name not in reads.load | reads.annotation | self._files.givers.keys():
             return why_raised(error, str(self._root / path))
+        assert name is not None
+        self._wants[path] = name
         skipped = (other for other in self._skipped if other != path and name in self._files.names(other))
         if giver := next(skipped, None):
             return f"it needs {name} to load, and {giver} is skipped"
@@ -321,8 +324,10 @@ class Boot:
         return Loaded(item.definition, item.path, missing, item.lazy)
 
     def _as_skipped(self, path: RelPath, reason: str) -> Skipped:
-        return Skipped(path, reason, self._files.names(path), self._files.definition(path))
+        return Skipped(path, reason, self._files.names(path), self._files.definition(path), self._wants.get(path))
 
-    def _skip(self, path: RelPath, reason: str) -> None:
+    def _skip(self, path: RelPath, reason: str, wants: str | None = None) -> None:
         # The file stays among the read ones: its names tell others why they cannot load.
         self._skipped[path] = reason
+        if wants is not None:
+            self._wants[path] = wants

@@ -21,6 +21,7 @@ class Skipped:
     reason: str
     names: tuple[str, ...]  # what it would have given, as far as that can be told
     definition: Definition | None = None  # what it holds, where that can be read and nothing else gives its names
+    wants: str | None = None  # the name for want of which it was left out
 
     @property
     def reason_on_record(self) -> str:

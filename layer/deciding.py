@@ -6,7 +6,7 @@ concern the layer at all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ from .shipped import folder_told
 from .source import Statement
 from .table import Table
 from .view import InLayer
+from .wanted import wanting
 
 if TYPE_CHECKING:
     from .room import Layer
@@ -149,6 +150,8 @@ class Deciding:
         restored = self._restored(edits, ahead)
         outcomes = [settled(outcome, ahead, restored) for outcome in outcomes]
         outcomes = [self._told_of_notebook(outcome, context) for outcome in outcomes]
+        made = {name for outcome in outcomes if isinstance(outcome, Kept) for name in outcome.definition.gives}
+        outcomes = [self._told_of_skipped(outcome, made) for outcome in outcomes]
         back = {name for definition in restored for name in definition.gives}
         edits = [
             outcome
@@ -231,6 +234,18 @@ class Deciding:
         if (other := self._layer.record.replaced(key, context)) is None:
             return outcome
         return replace(outcome, warnings=(*outcome.warnings, f"{key} was kept by {other}; this replaces it"))
+
+    def _told_of_skipped(self, outcome: Outcome, made: Collection[str]) -> Outcome:
+        """`outcome`, which says so where the start skipped something for want of it; `made` is kept with it."""
+        if not (skipped := self._layer.report.skipped) or not isinstance(outcome, Kept):
+            return outcome
+        there = self._layer.table.entries.get(outcome.definition.key)
+        found = wanting(skipped, outcome.definition.gives) if there is None or not there.awake else ()
+        if not (names := [name for each in found for name in each.names if name not in made]):
+            return outcome
+        was, them = ("was", "it") if len(names) == 1 else ("were", "them")
+        said = f"{', '.join(names)} {was} skipped for want of {outcome.definition.key}; the next start loads {them}"
+        return replace(outcome, warnings=(*outcome.warnings, said))
 
     def _look(self, outcomes: Iterable[Outcome] = ()) -> bool:
         """Whether others changed what `outcomes` were decided on; then it has been read anew."""

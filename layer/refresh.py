@@ -19,6 +19,7 @@ from .slots import fact
 from .table import Table
 from .view import Ambient, InLayer, View
 from .waiting import Failed
+from .wanted import files_wanting
 
 
 @fact
@@ -82,6 +83,7 @@ class Refresh:
         to_load = {path: self._files[path] for path in chosen if path not in self._left_out}
         anew = {name for path in to_load for name in chosen[path]}
         to_load |= self._put_on(anew, to_load)
+        to_load = files_wanting(self._left_out.values(), anew, self._files, self._image.namespace) | to_load
         self.report = self._shipped.load_anew(self._root, to_load)
         self._loaded.update((path, self._files[path]) for path in (*chosen, *to_load))
         fresh = [name for item in self.report.loaded for name in item.definition.gives]

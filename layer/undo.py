@@ -23,6 +23,7 @@ from .session import Context
 from .slots import fact
 from .store import Change, Changed, LogEntry, Message, Remove, Store, Write, holds_definition, is_same
 from .waiting import Failed
+from .wanted import files_wanting
 
 if TYPE_CHECKING:
     from .room import Layer
@@ -34,6 +35,7 @@ class Undone:
 
     entry: LogEntry  # the commit taken back
     loaded: tuple[str, ...] = ()  # names that are live as they were
+    came_along: tuple[str, ...] = ()  # names that the start had skipped for want of these, and that are live now
     gone: tuple[str, ...] = ()  # names that are not there any more
     failed: tuple[Skipped, ...] = ()  # files that are as they were, and do not load
     shipped_again: tuple[str, ...] = ()  # names that are live as a cells folder gives them
@@ -81,15 +83,22 @@ def undo(layer: Layer, store: Store, name: str, context: Context) -> Undone | No
     shipped = [name for name in gone if layer.shipped.is_live(name)]
     layer.variables.let_go(back)
     files |= _put_on((*back, *shipped), layer, store)
+    wanting = files_wanting(layer.report.skipped, back, layer.tracked.files, layer.image.namespace)
+    files = wanting | files
     report = layer.shipped.load_anew(layer.root, files)
+    live = {item.path for item in report.loaded}
+    layer.report = replace(layer.report, skipped=tuple(s for s in layer.report.skipped if s.path not in live))
     layer.tracked.has_loaded(dict.fromkeys(changed) | files)
     layer.reread()
     failed = {skipped.path for skipped in report.skipped}
     others = tuple(item for item in layer.report.loaded if item.path not in changed)
+    along = tuple(item for item in report.loaded if item.path in wanting and item.path not in changed)
     left = tuple(item for item in layer.report.skipped if item.path not in failed)
     loaded = tuple(item for item in report.loaded if item.path in changed)
     layer.report = replace(
-        layer.report, loaded=(*others, *loaded), skipped=tuple(sorted((*left, *report.skipped), key=lambda s: s.path))
+        layer.report,
+        loaded=(*others, *loaded, *along),
+        skipped=tuple(sorted((*left, *report.skipped), key=lambda s: s.path)),
     )
     try:
         layer.record.committed(commit, {item.definition.key: item.path for item in loaded}, gone, context)
@@ -99,6 +108,7 @@ def undo(layer: Layer, store: Store, name: str, context: Context) -> Undone | No
     return Undone(
         entry,
         tuple(given for item in loaded for given in item.definition.gives),
+        tuple(given for item in along for given in item.definition.gives),
         tuple(name for name in gone if name not in shipped),
         report.skipped,
         tuple(shipped),

@@ -95,14 +95,14 @@ class PerdureShell(ZMQInteractiveShell):
         return super().user_expressions(expressions)
 
     def showtraceback(self, exc_tuple: Any = None, *args: Any, **kwargs: Any) -> None:
-        """Overrides InteractiveShell.showtraceback: a NameError for what waits says that it is loaded now.
+        """Overrides InteractiveShell.showtraceback: a NameError for what waits or was skipped says so.
 
         Where the user's module was asked for an attribute, a traceback ends there as in stock.
         """
         error = exc_tuple[1] if exc_tuple is not None else sys.exc_info()[1]
         if self.workspace is not None and error is not None:
             if isinstance(error, NameError) and self._is_of_user(error):
-                self.workspace.waking.note(error)
+                self.workspace.note(error)
             self.workspace.waking.shown(error)
             without_own_frames(error)
         super().showtraceback(exc_tuple, *args, **kwargs)
