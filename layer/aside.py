@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from .definition import RelPath
     from .shipped import Shipped
 
-# The folder that the kernel works in stays off the path until the kernel's own path is there.
+# What lies on the kernel's path, as the folder that it works in, may have names of the standard library, or ours: that
+# is the path of the files alone. Nor is it ours alone, where such names may lie too: so that comes last.
+_HOUSE = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
 _PROGRAM = (
-    "import json, sys; job = json.loads(sys.stdin.buffer.readline()); sys.path[:] = job['sys_path']; "
-    "from perdure.layer.{} import main; main(job)"
+    f"import json, sys; job = json.loads(sys.stdin.buffer.readline()); sys.path.append({_HOUSE!r}); "
+    "from perdure.layer.{} import main; sys.path[:] = job['sys_path']; main(job)"
 )
 
 
@@ -38,7 +40,7 @@ def start(module: str, environ: Mapping[str, str] | None = None, folder: Path | 
         OSError: it cannot be started.
     """
     return subprocess.Popen(
-        [sys.executable, "-P", "-c", _PROGRAM.format(module)],
+        [sys.executable, "-P", "-c", _PROGRAM.replace("{}", module)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -32,9 +32,10 @@ from .starting import Bundling
 from .store import Stamp
 
 # The process that is started forks and ends, so that none of the kernel's children is there for user code to wait for.
+# It needs nothing of the kernel's path but us, and what lies on that may have names of the standard library, or ours.
 _PROGRAM = (
     "import os, sys; data = sys.stdin.buffer.read(); os.fork() and os._exit(0); import marshal; "
-    "job = marshal.loads(data); sys.path[:] = job['sys_path']; from perdure.layer.bundling import main; main(job)"
+    "job = marshal.loads(data); sys.path.append(job['house']); from perdure.layer.bundling import main; main(job)"
 )
 _NICE = 19
 _ABANDONED = 3600  # seconds: what was not written to its end by then never is
@@ -42,9 +43,8 @@ _ABANDONED = 3600  # seconds: what was not written to its end by then never is
 
 def write_in_background(cache: Path, bundlings: list[Bundling]) -> None:
     """Have the bundles written by another process. Raises nothing: without them the next start is slower."""
-    job = marshal.dumps(
-        {"sys_path": [str(entry) for entry in sys.path], "cache": str(cache), "bundles": [*map(as_plain, bundlings)]}
-    )
+    house = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+    job = marshal.dumps({"house": house, "cache": str(cache), "bundles": [*map(as_plain, bundlings)]})
     threading.Thread(target=_start, args=(job,), name="perdure-bundling", daemon=True).start()
 
 

@@ -13,15 +13,12 @@ from perdure.layer.git_files import definition_stamps
 from .driver import PATIENCE, Kernel
 from .home import Home
 
-# A kernel that has no moment of rest: what a replay left to be found out is found out when a cell makes it necessary,
-# and nothing is left for the next start.
-RESTLESS = (
-    "-c",
-    (
-        "from perdure.kernel.upstream.rest import Rest; Rest._guarded = lambda *_: False; "
-        "from perdure.kernel.__main__ import main; main()"
-    ),
+_WITHOUT_REST = (
+    "from perdure.kernel.upstream.rest import Rest; Rest._guarded = lambda *_: False; "
+    "from perdure.kernel.__main__ import main; main()"
 )
+# A kernel that leaves no bundle, and finds out what a replay left to be found out when a cell makes that necessary.
+RESTLESS = ("-c", _WITHOUT_REST)
 _NAMES = "__import__('perdure.kernel.current').kernel.current._workspace._cells.shipped.starting._names"
 
 
@@ -68,14 +65,17 @@ class Starts:
         self.kernel.kill()
         self.home.git("reset", "-q", "--hard", "base")
         self.home.git("clean", "-qfd")
-        file = self.bundle()
-        bundle = Bundle.read(file)
-        assert bundle is not None
-        stamps = definition_stamps(self.home.layer)
-        assert tuple(stamps) == bundle.plan.paths
-        plan = replace(bundle.plan, stamps=tuple(stamps.values()), young=())
-        facts = [(data, plain) for data, plain in bundle._each()]
-        write(file, RealDisk(), plan, bundle.codes(), facts)
+        restamp(self.bundle(), self.home.layer)
+
+
+def restamp(file: Path, root: Path) -> None:
+    """Have the bundle in `file` know the stamps that the files in `root` have now, which hold what they did."""
+    bundle = Bundle.read(file)
+    assert bundle is not None
+    stamps = definition_stamps(root)
+    assert tuple(stamps) == bundle.plan.paths
+    plan = replace(bundle.plan, stamps=tuple(stamps.values()), young=())
+    write(file, RealDisk(), plan, bundle.codes(), [(data, plain) for data, plain in bundle._each()])
 
 
 def wait_for(file: Path) -> None:

@@ -145,6 +145,16 @@ def test_a_cache_that_cannot_be_written_costs_nothing(starts: Starts) -> None:
         assert kernel.run("area(2)").value == "6"
 
 
+def test_nothing_of_the_notebooks_folder_runs_as_it_is_written(starts: Starts) -> None:
+    """It may have modules of any name."""
+    work = starts.home.work
+    for name in ("perdure", "marshal", "dataclasses", "facts"):
+        (work / f"{name}.py").write_text(f"open({str(work / 'ran')!r}, 'a').close()\n")
+    put(starts.home, {"functions/o/odd.py": f"import sys\n\nsys.path.insert(0, {str(work)!r})\n\n\ndef odd(): ...\n"})
+    starts.write()
+    assert not (work / "ran").exists()
+
+
 def test_two_kernels_start_at_once(starts: Starts) -> None:
     starts.write()
     for changed in (False, True):

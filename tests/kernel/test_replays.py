@@ -171,3 +171,28 @@ def test_a_session_after_a_replay_is_one_after_a_boot(starts: Starts, name: str)
         assert starts.is_replayed() == (start == starts.start)
         starts.put_back()
     assert told[0] == told[1]
+
+
+REQUESTS = {
+    "complete": ("complete_request", {"code": "fa", "cursor_pos": 2}),
+    "complete an attribute": ("complete_request", {"code": "Far.si", "cursor_pos": 6}),
+    "inspect": ("inspect_request", {"code": "far", "cursor_pos": 3, "detail_level": 1}),
+    "expressions": (
+        "execute_request",
+        {"code": "", "silent": True, "user_expressions": {"x": "far(1)", "y": "area(0)"}, "store_history": False},
+    ),
+    "silent": ("execute_request", {"code": "exec('area = 3')", "silent": True}),
+    "history": ("history_request", {"output": False, "raw": True, "hist_access_type": "tail", "n": 3}),
+}
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_other_requests_than_cells_come_first(starts: Starts, name: str) -> None:
+    told = []
+    for start in (starts.boot, starts.start):
+        kernel = start()
+        content = {k: v for k, v in kernel.request(*REQUESTS[name]).content.items() if k != "history"}
+        told.append([plain(repr(content)), seen(kernel.run("area(0)")), seen(kernel.run("%cells"))])
+        assert starts.is_replayed() == (start == starts.start)
+        starts.put_back()
+    assert told[0] == told[1]

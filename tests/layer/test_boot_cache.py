@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
@@ -181,6 +182,26 @@ def test_for_a_file_of_the_future_nobody_waits_and_its_bytes_are_compared(
     bundle = Bundle.read(starts.bundle)
     assert bundle is not None
     assert "values/r/RATE.py" in {bundle.plan.paths[number] for number in bundle.plan.young}
+    assert is_replayed(starts.start())
+
+
+def test_a_full_disk_leaves_what_was_there(starts: Starts, monkeypatch: pytest.MonkeyPatch) -> None:
+    starts.put("values/r/RATE.py", "RATE = 4\n")
+    kernel = complete(starts.start())
+    before = starts.bundle.read_bytes()
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("perdure.layer.disk._write_all", full)
+    monkeypatch.setattr(os, "nice", lambda _: None)
+    monkeypatch.setattr(bundling, "time", Clock())
+    told = [*map(bundling.as_plain, kernel.layer.shipped.starting.to_write)]
+    bundling.main({"cache": str(starts.cache), "bundles": told})
+    assert starts.bundle.read_bytes() == before
+    assert not [*starts.cache.rglob("*.tmp")]
+    monkeypatch.undo()
+    bundling.bundle(starts.cache, told[0], 0)
     assert is_replayed(starts.start())
 
 

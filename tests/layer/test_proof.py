@@ -292,7 +292,7 @@ def test_a_proof_that_cannot_be_had_says_so(tmp_path: Path, folder: str) -> None
     beginning = Beginning(Beginning.now().path, {**os.environ}, tmp_path / folder)
     proof = prove(tmp_path, ["area"], {"area": "def area(): ..."}, beginning=beginning)
     assert proof.trouble.startswith("no process could be started (")
-    beginning = Beginning(["/nowhere"], {**os.environ}, tmp_path)
+    beginning = Beginning([], {**os.environ, "PYTHONHOME": "/nowhere"}, tmp_path)
     proof = prove(tmp_path, ["area"], {"area": "def area(): ..."}, beginning=beginning)
     assert proof.trouble == "the process for it ended by itself (exit status 1)"
 

@@ -187,6 +187,20 @@ def write(root: Path, **texts: str) -> dict[RelPath, bytes]:
     return files
 
 
+def test_only_what_files_import_is_taken_from_the_path_of_the_kernel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    for name in ("perdure", "json"):
+        (work / f"{name}.py").write_text("import os\nos._exit(3)\n")
+    (work / "theirs.py").write_text("VALUE = 1\n")
+    monkeypatch.setattr(sys, "path", [str(work), *sys.path])
+    files = write(tmp_path, good="from theirs import VALUE\n\n\ndef good(): return VALUE\n")
+    (mark,) = (mark_of(path, data) for path, data in files.items())
+    assert try_out(Job((), Folder(str(tmp_path), ()), (), Bounds(5, 50)), 60) == Tried({}, {}, {mark}, True)
+
+
 def test_a_trial_tells_good_from_bad_and_goes_on_after_one_that_kills_it(tmp_path: Path) -> None:
     files = write(
         tmp_path,
