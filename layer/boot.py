@@ -113,11 +113,12 @@ class Boot:
         skipped = tuple(self._as_skipped(path, reason) for path, reason in sorted(self._skipped.items()))
         return BootReport(loaded, skipped, output, deferred)
 
-    def recipe(self) -> Recipe | None:
-        """How to go the same way again; None where that is not to be wished: something was left out."""
-        if self._skipped or any(item.lazy is not None for item in self._loaded.values()):
-            return None
-        return Recipe(tuple(self._loaded), self._foreign, self._packages, self._hidden, self._ambient, self._answers)
+    def recipe(self) -> Recipe:
+        """How to go the same way again."""
+        is_whole = not self._skipped and all(item.lazy is None for item in self._loaded.values())
+        return Recipe(
+            tuple(self._loaded), self._foreign, self._packages, self._hidden, self._ambient, self._answers, is_whole
+        )
 
     def _load_all(self, order: list[RelPath]) -> str:
         """Load what is to be loaded now; gives what that printed."""

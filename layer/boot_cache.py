@@ -73,6 +73,7 @@ class Plan:
     ambient: frozenset[str]
     cheap: Mapping[tuple[str, str | None], bool]
     there: Mapping[str, bool]
+    is_whole: bool  # whether a boot left nothing out; else it is good for a boot in part alone
     seal: object  # of the store when these files were as its last commit has them; None where they were not
     names: frozenset[str]  # all that the files give, bind or wait for: what names none of them touches nothing of it
 
@@ -90,6 +91,7 @@ class Plan:
             self.hidden,
             self.ambient,
             Answers(self.cheap, self.there),
+            self.is_whole,
         )
 
 

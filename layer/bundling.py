@@ -22,7 +22,7 @@ from .boot_files import Known
 from .boot_journal import mark_of
 from .definition import RelPath
 from .disk import RealDisk, is_temporary
-from .errors import LayerError
+from .errors import LayerError, UnreadableFile
 from .facts import facts_of, to_plain
 from .fileformat import decode
 from .git_files import definition_files, definition_stamps
@@ -77,6 +77,7 @@ def as_plain(bundling: Bundling) -> dict[str, Any]:
         "ambient": recipe.ambient,
         "cheap": dict(recipe.answers.cheap),
         "there": dict(recipe.answers.there),
+        "is_whole": recipe.is_whole,
     }
 
 
@@ -103,15 +104,18 @@ def bundle(cache: Path, told: Mapping[str, Any], young: int = YOUNG) -> None:
         return
     file = bundle_file(cache, root)
     known = _known(Bundle.read(file), root, files)
-    paths = tuple(files)
-    number_of = {path: number for number, path in enumerate(paths)}
-    facts: list[tuple[bytes, tuple[Any, ...]]] = []
+    facts: dict[RelPath, tuple[bytes, tuple[Any, ...]]] = {}
     names: set[str] = set()
     for path, data in files.items():
-        found = known[path].facts if path in known else facts_of(path, data)[0]
-        facts.append((data, to_plain(found)))
+        try:
+            found = known[path].facts if path in known else facts_of(path, data)[0]
+        except (UnreadableFile, RecursionError):
+            continue  # read anew by each start
+        facts[path] = (data, to_plain(found))
         names |= found.bound | {*found.definition.gives}
         names |= {owner for name in found.definition.gives if (owner := owner_of(name))}
+    paths = tuple(facts)
+    number_of = {path: number for number, path in enumerate(paths)}
     codes: list[CodeType] = []
     for path in told["loaded"]:
         code = known[path].code if path in known else None
@@ -133,11 +137,12 @@ def bundle(cache: Path, told: Mapping[str, Any], young: int = YOUNG) -> None:
         ambient=told["ambient"],
         cheap=told["cheap"],
         there=told["there"],
+        is_whole=told["is_whole"],
         seal=told["seal"],
         names=frozenset(names),
     )
     _clear(file.parent)
-    write(file, RealDisk(), plan, codes, facts)
+    write(file, RealDisk(), plan, codes, [*facts.values()])
 
 
 def _clear(folder: Path) -> None:

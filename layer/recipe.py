@@ -12,7 +12,7 @@ from .slots import fact
 
 @fact
 class Recipe:
-    """How a boot in which nothing was left out went, so that the next one can go the same way (`replay`)."""
+    """How a boot went, so that the next one can go the same way."""
 
     loaded: tuple[RelPath, ...]  # in the order in which they were
     foreign: Mapping[RelPath, frozenset[str]]  # by file, what was put back after it had run
@@ -20,6 +20,7 @@ class Recipe:
     hidden: frozenset[str]  # names of earlier folders' that what waits has taken
     ambient: frozenset[str]  # what files call when called, and only the namespace had before
     answers: Answers  # what was told of packages
+    is_whole: bool = True  # whether nothing was left out; else the next one has to try that again, and is no replay
 
 
 @fact

@@ -181,7 +181,10 @@ class Starting:
             boot = self._boot(files, root, base, watch, known, done)
             report = boot.run()
         name = os.urandom(8).hex()
-        if self.is_on and (recipe := boot.recipe()) is not None:
+        recipe = boot.recipe()
+        # What is left out is tried at each start: that alone is no reason to write the same again each time.
+        is_known = bundle is not None and not recipe.is_whole and _holds(bundle, same, files, report)
+        if self.is_on and not is_known:
             before = tuple(self._names)
             self.to_write.append(Bundling(root, name, before, self._deferred.active, recipe, marks))
         self._names.append(name)
@@ -218,7 +221,8 @@ class Starting:
     def _is_as_it_was(self, root: Path, plan: Plan, watch: FolderWatch) -> bool:
         """Whether all that the recipe hung on beside the files is as it was."""
         return (
-            plan.root == str(root)
+            plan.is_whole
+            and plan.root == str(root)
             and plan.before == tuple(self._names)
             and plan.defers == self._deferred.active
             and plan.ambient <= self._image.namespace.keys()
@@ -274,6 +278,13 @@ def _unchanged(bundle: Bundle, source: Source) -> tuple[Collection[int], Mapping
         if data is not None:
             found[path] = data
     return same, found
+
+
+def _holds(bundle: Bundle, same: Collection[int], files: Collection[RelPath], report: BootReport) -> bool:
+    """Whether the bundle is what one made after this boot would be: of what was left out, too, all that can be read."""
+    plan = bundle.plan
+    unread = {skipped.path for skipped in report.skipped if skipped.definition is None}
+    return not plan.is_whole and len(same) == len(plan.paths) and {*files} - {*plan.paths} <= unread
 
 
 @contextmanager

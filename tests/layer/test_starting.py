@@ -90,6 +90,36 @@ def test_an_empty_layer_is_replayed_too(tmp_path: Path) -> None:
     assert complete(starts.replayed()).names == set()
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1 / 0\ndef odd(): ...\n",
+        "def odd(:\n",
+        "def odd():\n    return never_defined\n",
+        "def odd(r=never_defined): ...",
+    ],
+)
+def test_a_file_that_is_left_out_is_tried_again_and_costs_the_others_nothing(
+    tmp_path: Path, packages: Packages, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    odd = "functions/o/odd.py"
+    starts = Starts(tmp_path / "home", FILES | {odd: text})
+    starts.prepare()
+    read = reads(monkeypatch)
+    for _ in range(2):
+        kernel = starts.start()
+        assert not is_replayed(kernel)
+        assert [skipped.path for skipped in kernel.layer.report.skipped] == [odd]
+        assert kernel.namespace["Circle"]().grow() == 9
+        assert {*read} <= {odd}
+        assert kernel.layer.shipped.starting.to_write == []  # it would be the same again
+    starts.put(odd, "def odd():\n    return 1\n")
+    kernel = starts.start()
+    assert kernel.namespace["odd"]() == 1
+    starts.write(kernel)
+    assert starts.replayed().namespace["odd"]() == 1
+
+
 def test_without_a_cache_nothing_is_remembered(tmp_path: Path) -> None:
     starts = Starts(tmp_path, FILES)
     kernel = Cells(FolderStore(starts.root), root=starts.root)
@@ -203,7 +233,7 @@ def test_a_file_that_cannot_be_read_any_more_is_told_of(starts: Starts, monkeypa
     starts.put(RATE, "RATE = (\n")
     kernel = complete(starts.start())
     assert [(s.path, s.reason) for s in kernel.layer.report.skipped][-1][0] == RATE
-    assert kernel.layer.shipped.starting.to_write == []
+    assert [each.recipe.is_whole for each in kernel.layer.shipped.starting.to_write] == [False]
     starts.put(RATE, FILES[RATE])
     assert complete(starts.start()).namespace["area"](1) == 3
 
@@ -336,8 +366,3 @@ def test_what_is_loaded_when_cells_ran_already_is_no_start(starts: Starts) -> No
     assert not is_replayed(kernel)
     assert kernel.names >= {"area", "RATE"}
     assert kernel.layer.shipped.starting.to_write == []
-
-
-def test_a_boot_that_left_something_out_is_nothing_to_go_by(tmp_path: Path) -> None:
-    starts = Starts(tmp_path, FILES | {SLOW: "def slow(r=nothing):\n    ...\n"})
-    assert starts.write(complete(starts.start())) == 0
