@@ -124,7 +124,9 @@ class Composer:
         if (earlier := self._earlier(statement, names)) is not None:
             return self._staged(earlier, statement, reads, own)
         carried = [*self._carried(reads, own)]
-        for name in sorted(reads.load & own - (self._view.shipped.keys() - self._view.lost)):
+        for name in sorted(reads.load & own):
+            if name in self._view.shipped and name not in self._view.lost:
+                continue
             imported = self._view.imports.last(name)
             if name in self._view.kept or not (imported or hasattr(builtins, name)):
                 return NotKept(names[0], f"its load reads the earlier {name}, which it replaces")

@@ -82,7 +82,7 @@ def _changed_in_place(node: ast.stmt, view: View) -> tuple[Outcome, ...]:
     """What is to say of kept values that `node` changed without setting them: `TABLE["b"] = 2`."""
     outcomes = []
     surely = changed_in_place(node)
-    for name in sorted((surely | view.called_on) & view.kept.keys() - {*bound_targets(node)}):
+    for name in sorted(((surely | view.called_on) & view.kept.keys()) - {*bound_targets(node)}):
         origin = view.origin(name)
         is_value = isinstance(origin, InLayer) and origin.definition.kind is Kind.VALUE
         if isinstance(origin, InLayer) and is_value and not _is_type(view.namespace[name]):  # a class is put on
@@ -194,7 +194,7 @@ def _function(
     statement: Statement, value: ast.expr, names: tuple[str, ...], view: View, composer: Composer
 ) -> tuple[Outcome, ...]:
     """What becomes of `f = lambda …` and of `f = jit(g)`, which made a function or a class."""
-    own = frozenset(name for name in names if name in view.kept or name in view.shipped.keys() - view.lost)
+    own = frozenset(name for name in names if name in view.kept or (name in view.shipped and name not in view.lost))
     why = why_impure(value, composer, makers(value, view.namespace), own)
     # A known maker of types is asked for no purity: `Point = namedtuple("Point", FIELDS)`.
     if why is None or (len(names) == 1 and _is_type_making(statement.node, value, view)):

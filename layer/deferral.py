@@ -228,7 +228,7 @@ def _lost_with(
     while before < len(added):
         before = len(added)
         for file in files:
-            names = sorted(file.reads.load & givers.keys() - elsewhere.files.keys() - {*file.gives})
+            names = sorted((file.reads.load & givers.keys()) - elsewhere.files.keys() - {*file.gives})
             lost = next((name for name in names if givers[name] in missing), None)
             if lost is not None and file.path not in missing:
                 missing[file.path] = f"it needs {lost} to load, and {givers[lost]} is skipped"

@@ -196,7 +196,7 @@ class Image:
         foreign = imported & self._live.keys()
         own = bound - imported
         # `A, B = 1, 2` after a new A; of what a hand wrote beside a definition, what another one gives.
-        foreign |= own if definition.names else own & (self._live.keys() | RESERVED)
+        foreign |= own if definition.names else (own & self._live.keys()) | (own & RESERVED)
         if definition.kind is Kind.METHOD:
             foreign |= {"_"}  # of `@f.register` over `def _`; the last value is the user's
         return foreign - {*definition.gives}

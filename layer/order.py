@@ -82,7 +82,7 @@ def waits_of(files: Iterable[Loadable], before: Mapping[str, Loadable] | None = 
         if put_on:
             # `AREA = area(3)` after what is registered with area, `UNIT = Circle(1)` after the methods put on Circle;
             # but those do not wait for one another.
-            names = (file.reads.load | called) & put_on.keys() - {owner_of(name) for name in file.gives}
+            names = ((file.reads.load | called) & put_on.keys()) - {owner_of(name) for name in file.gives}
             runs[path] |= {part for name in names for part in put_on[name]} - later[path]
     may = {p: runs[p] | (_paths(file.reads.annotation, givers) - later[p]) for p, file in by_path.items()}
     return Waits(may, runs, must, reads)
