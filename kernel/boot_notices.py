@@ -1,23 +1,25 @@
-"""What the first cell is told of the loading of the layer. Puts what was skipped on the record."""
+"""What cells are told of the loading of the layer, and of what hands did to it before."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from perdure.layer.errors import LayerError
 from perdure.layer.room import Layer
-from perdure.layer.store import NotRead
 
 from .report import some
 
+if TYPE_CHECKING:
+    from perdure.layer.handwork import Handwork
+
 _SHOWN = 3  # files named in a notice before the rest is only counted
+_NAMED = 10  # names, likewise
 
 
 def problems(layer: Layer, *, records: bool) -> list[str]:
-    """What is not as it should be, as clauses; where it `records`, also what git would say of the folder.
-
-    Of a folder whose files are as they were when it was clean, that is looked for in a moment of rest.
-    """
+    """What is not as it should be, as clauses; put on the record where it `records`."""
     report = layer.report
     skipped = [f"skipped {skipped.path}: {skipped.reason}" for skipped in report.skipped]
     told = [*some(skipped, "more files are skipped; %cells lists them")]
@@ -31,10 +33,9 @@ def problems(layer: Layer, *, records: bool) -> list[str]:
     told += some(lazy, "more loaded so; %cells lists them")
     if records:
         try:
-            told += [] if layer.was_clean() else dirt(layer)
             layer.record_skipped()
         except LayerError as error:
-            told.append(f"the state of the layer could not be told or recorded: {error}")
+            told.append(f"what was skipped could not be recorded: {error}")
     return told
 
 
@@ -44,17 +45,34 @@ def printed(layer: Layer) -> list[str]:
     return [f"loading printed:\n{output}"] if output else []
 
 
-def dirt(layer: Layer) -> Iterator[str]:
-    """What git would say of the folder, as a clause if it says anything.
-
-    Raises:
-        LayerError: the folder cannot be read.
-    """
-    dirt, files = layer.dirt(), layer.tracked.files
-    # What cannot be read is skipped, which is told.
-    if paths := [path for path in (*dirt.changed, *dirt.unknown) if not isinstance(files.get(path), NotRead)]:
-        named = ", ".join(paths[:_SHOWN]) + (f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else "")
+def handwork(done: Handwork, root: Path) -> Iterator[str]:
+    """What a hand did to the layer at `root` and somebody should know, as clauses."""
+    for restored in done.restored:
+        where = f", and what was there is in {restored.draft}" if restored.draft is not None else ""
+        yield (f"{restored.path} {restored.why}; it is as the last commit has it again{where}; %layer refresh loads it")
+    for path, what in done.secrets.items():
+        yield (
+            f"{path} was changed by hand and is not committed: {what} looks like a secret; "
+            f"`git commit` in {root} commits it all the same"
+        )
+    if done.left:
+        named = ", ".join(done.left[:_SHOWN])
+        named += f" and {len(done.left) - _SHOWN} more" if len(done.left) > _SHOWN else ""
         yield (
             f"changed outside perdure and not committed: {named}; "
-            f"the files are loaded as they are; `git add -A` and `git commit` in {layer.root} keep the change"
+            f"the files are loaded as they are; `git add -A` and `git commit` in {root} keep the change"
         )
+
+
+def adopted(done: Handwork) -> Iterator[str]:
+    """What was made a commit of, as clauses."""
+    if done.adopted:
+        yield f"adopted {_some(done.adopted)}, changed by hand"
+    if done.forgot:
+        gone = "whose file is" if len(done.forgot) == 1 else "whose files are"
+        yield f"forgot {_some(done.forgot)}, {gone} gone; %layer undo brings back what was there"
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_NAMED])
+    return shown if len(names) <= _NAMED else f"{shown} and {len(names) - _NAMED} more"

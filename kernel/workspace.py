@@ -97,7 +97,6 @@ class Workspace:
         self._later: Later | None = None  # until all that is more urgent has been done at rest
         self.waking = Waking(self._cells.shipped.deferred, self.cell, self.untold.news, self.complete)
         self._layer: Layer | None = None
-        self._is_dirt_untold = False  # whether it is still to be looked for what git would say of the layer
         self._untouched: frozenset[str] | None = None  # until all is known of what was replayed: names of it
         self.place: Place | None = None
         self._notebooks = Notebooks(self._environ)
@@ -182,14 +181,10 @@ class Workspace:
     def rest(self) -> bool:
         """The kernel has nothing to do: do some of what can be done now; whether there is more.
 
-        Find out what is still to be known, look what git would say, import what cells are likely to need.
+        Find out what is still to be known, import what cells are likely to need, take in what hands did.
         """
         if self._untouched is not None:
             self.complete()
-            return True
-        if self._is_dirt_untold:
-            self._is_dirt_untold = False
-            self._guarded(self._tell_dirt)
             return True
         self.leave_bundles()
         if self.mode is not Mode.ON:
@@ -198,7 +193,10 @@ class Workspace:
             from .later import Later  # as a start need not
 
             self._later = Later()
-        return self._later.step()
+        if self._later.step():
+            return True
+        self._reconcile()
+        return False
 
     def leave_bundles(self) -> None:
         """Leave the next start what it can replay. Nobody waits for a reply."""
@@ -209,9 +207,22 @@ class Workspace:
 
             write_in_background(Homes.of_user().cache, bundlings)
 
-    def _tell_dirt(self) -> None:
-        for said in boot_notices.dirt(self._layer) if self._layer is not None else ():
-            self.untold.problem(said)
+    def _reconcile(self) -> None:
+        if self._layer is None:
+            return
+        try:
+            self._layer.reconcile()
+        except LayerError as error:
+            self.untold.problem(f"it could not be told whether files were changed by hand: {error}")
+        self._tell_handwork(self._layer)
+
+    def _tell_handwork(self, layer: Layer) -> None:
+        done, layer.handwork = layer.handwork, None
+        if done is not None:
+            for said in boot_notices.adopted(done):
+                self.untold.news(f"[layer: {said}]")
+            for said in boot_notices.handwork(done, layer.root):
+                self.untold.problem(said)
 
     def _replayed(self) -> list[Replayed]:
         layer = self._layer.replayed if self._layer is not None else None
@@ -240,6 +251,9 @@ class Workspace:
     def close_cell(self, cell: Cell, request: Request) -> Report:
         """The cell has ended, well or not: what it came to, and what is to be told besides."""
         report = cell.finish()
+        if self._layer is not None and self._layer.handwork is not None:  # found by what the cell kept
+            self._tell_handwork(self._layer)
+            report.told = (*report.told, *self.untold.take(request.notices))
         if self.proving is not None and request.keeps:
             self.proving.closes(report, shows=request.notices is Notices.ALL)
         return report
@@ -287,6 +301,7 @@ class Workspace:
             events,
             ambient=self._ambient,
             shipped=self._cells.shipped,
+            drafts=Homes.of_user().drafts(ready.place),
         )
         if ready.made and git_name() is None:
             self.untold.news(
@@ -350,7 +365,6 @@ class Workspace:
 
     def _load_and_tell(self, layer: Layer) -> None:
         layer.boot()
-        self._is_dirt_untold = self.mode is Mode.ON and layer.was_clean()
         for said in boot_notices.problems(layer, records=self.mode is Mode.ON):
             self.untold.problem(said)
         for said in boot_notices.printed(layer):

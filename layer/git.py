@@ -19,7 +19,7 @@ from .definition import RelPath
 from .disk import Disk
 from .errors import LayerUnusable, UnknownCommit
 from .git_dulwich import Reader, git_identity
-from .git_files import definition_files, definition_stamps, drop_empty_folders, unknown_files
+from .git_files import definition_files, definition_stamps, drop_empty_folders, one_file, unknown_files
 from .git_locks import TURN, WAIT, turn
 from .git_refs import Refs, stamp_of
 from .interrupts import interrupts_deferred
@@ -82,11 +82,7 @@ class GitStore:
         return definition_stamps(self.path)
 
     def file(self, path: RelPath) -> bytes | None:
-        with told_as_fault(self.path / path):
-            try:
-                return (self.path / path).read_bytes()
-            except (FileNotFoundError, NotADirectoryError):
-                return None
+        return one_file(self.path, path)
 
     def head(self) -> CommitId | None:
         with told_as_fault(self._git / "HEAD"):
@@ -100,22 +96,26 @@ class GitStore:
         from .git_recovery import Note
 
         wanted = {change.path: change.data if isinstance(change, Write) else None for change in changes}
-        for path in wanted:
-            parts(path)
-        with self._turn(), self._noted(Note.of(wanted)) as journal:
-            try:
-                with told_as_fault(self._git):
-                    self._reader.check()
-                    commit = self._commits.make(wanted, message, journal)
-            except BaseException as fault:
-                journal.undo(fault)
-                raise
+        with self._turn(), self._committing(Note.of(wanted)) as journal:
+            commit = self._commits.make(wanted, message, journal)
             # From here on the commit stands, whatever happens.
             journal.settle()
             for path, data in wanted.items():
                 if data is None:
                     drop_empty_folders(self.path, path, self._disk.remove_folder)
             return commit
+
+    def adopt(self, files: Mapping[RelPath, bytes | None], message: Message) -> CommitId | None:
+        """See `Store.adopt`; raises as `commit`."""
+        from .git_recovery import Note
+
+        with self._turn(), self._committing(Note.of(files, by_hand=True)) as journal:
+            commit = self._commits.make(files, message, journal, by_hand=True)
+            journal.settle()
+            return commit
+
+    def heal(self) -> bool:
+        return not os.path.lexists(self._git / "index.lock")
 
     def recover(self) -> None:
         """Take back what a killed kernel left of its commit, as `commit` does first; one look where there is nothing.
@@ -147,9 +147,9 @@ class GitStore:
 
         head = dict(every_file(tree_of(commit, self._reader.object), self._reader.object))
         index, newlines = index_of(self.path), self._reader.converts_newlines()
-        changed = index.conflicted | (head.keys() - index.staged.keys())
-        changed.update(path for path, staged in index.staged.items() if head.get(path) != staged.entry)
-        agrees = not changed
+        told = index.conflicted | (head.keys() - index.staged.keys())
+        told.update(path for path, staged in index.staged.items() if head.get(path) != staged.entry)
+        agrees, changed = not told, told.copy()
         for path, staged in index.staged.items():
             if index.differs(self.path, path, staged, newlines=newlines):
                 changed.add(path)
@@ -160,7 +160,8 @@ class GitStore:
             # By an ignore file that is itself no commit's, what is ignored may be another tomorrow.
             own = any(map(is_ignore_file, (*map(os.fsdecode, changed), *ignored, *unknown)))
             remember(self._git, Agreement(commit, index.checksum, frozenset() if own else frozenset(ignored)))
-        return Dirt(tuple(RelPath(os.fsdecode(path)) for path in sorted(changed)), tuple(sorted(unknown)))
+        by_git, at_all = (tuple(RelPath(os.fsdecode(path)) for path in sorted(paths)) for paths in (told, changed))
+        return Dirt(at_all, tuple(sorted(unknown)), by_git)
 
     def log(
         self, limit: int | None = None, paths: Collection[RelPath] = (), *, since: CommitId | None = None
@@ -210,6 +211,20 @@ class GitStore:
                     take_back(self.path, note, self._disk, self._refs, self._reader.object)
                     self._disk.cut(lock, 0)
             yield
+
+    @contextmanager
+    def _committing(self, note: Note) -> Iterator[Journal]:
+        """Have all that is written by the journal given taken back where the block fails."""
+        for path in note.blobs:
+            parts(path)
+        with self._noted(note) as journal:
+            try:
+                with told_as_fault(self._git):
+                    self._reader.check()
+                    yield journal
+            except BaseException as fault:
+                journal.undo(fault)
+                raise
 
     @contextmanager
     def _noted(self, note: Note) -> Iterator[Journal]:

@@ -13,7 +13,7 @@ from .definition import RelPath
 from .disk import FILE_MODE, FOLDER_MODE, Disk
 from .errors import LayerError, LayerUnusable, StoreBusy
 from .git_agreed import Agreement, agreement, is_ignore_file, remember
-from .git_files import holds, refuse_link_above
+from .git_files import holds, is_executable, refuse_link_above
 from .git_index import Index, index_of
 from .git_locks import WAIT, LockFile
 from .git_objects import LooseObjects, commit_text, now, signature
@@ -54,8 +54,13 @@ class Commits:
         self._read = read
         self._objects = LooseObjects(self._git / "objects", disk)
 
-    def make(self, wanted: Mapping[RelPath, bytes | None], message: Message, journal: Journal) -> CommitId | None:
-        """Write and commit `wanted`, where None takes a path away; None where there is nothing to commit."""
+    def make(
+        self, wanted: Mapping[RelPath, bytes | None], message: Message, journal: Journal, *, by_hand: bool = False
+    ) -> CommitId | None:
+        """Write and commit `wanted`, where None takes a path away; None where there is nothing to commit.
+
+        What is so `by_hand` is committed only, and the working files stay as they are.
+        """
         refuse_what_is_under_way(self._path)
         when = now()
         head_tree = tree_of(self._refs.head().commit, self._read)
@@ -65,7 +70,8 @@ class Commits:
                 leaves[path] = None
             else:
                 old = find(head_tree, names_of(path), self._read)
-                mode = EXECUTABLE_FILE if old and old.mode == EXECUTABLE_FILE else FILE
+                runs = is_executable(self._path / path) if by_hand else old and old.mode == EXECUTABLE_FILE
+                mode = EXECUTABLE_FILE if runs else FILE
                 leaves[path] = Entry(mode, self._objects.add("blob", data))
         built = self._build(leaves, message, when)
         if built.commit is None and self._stands(wanted, leaves):
@@ -86,7 +92,10 @@ class Commits:
                 index.put_unseen(name, entry)
         refuse_conflicts(self._path, index)
         for path in _in_turn(leaves):
-            self._place(path, leaves[path], wanted[path], index, journal)
+            if by_hand:
+                self._stage(path, leaves[path], wanted[path], index)
+            else:
+                self._place(path, leaves[path], wanted[path], index, journal)
 
         index.clear_below({os.fsencode(path) for path, leaf in leaves.items() if leaf})
 
@@ -162,6 +171,20 @@ class Commits:
         else:
             found = journal.write(file, data, mode=FOLDER_MODE if executable else FILE_MODE)
         index.put(name, leaf, found)
+
+    def _stage(self, path: RelPath, leaf: Entry | None, data: bytes | None, index: Index) -> None:
+        """Have the index say what `leaf` and `data` do, whatever the working file is by now."""
+        refuse_link_above(self._path, path)
+        file, name = self._path / path, os.fsencode(path)
+        if leaf is None or data is None:
+            index.remove(name)
+            return
+        # Before it is read: whoever writes it after that gives it another stat.
+        found = file.lstat() if os.path.lexists(file) else None
+        if found is not None and holds(file, data, executable=leaf.mode == EXECUTABLE_FILE):
+            index.put(name, leaf, found)
+        else:
+            index.put_unseen(name, leaf)
 
     def _stage_again(
         self, wanted: Mapping[RelPath, bytes | None], leaves: Mapping[RelPath, Entry | None], token: str

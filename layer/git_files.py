@@ -17,6 +17,7 @@ from .journal import told_as_fault
 from .store import NotRead, Stamp, holds_definition, parts
 
 EXECUTABLE = 0o100
+_LINK = NotRead(b"it is a symbolic link")
 
 
 def definition_stamps(root: Path) -> dict[RelPath, Stamp]:
@@ -32,7 +33,7 @@ def definition_stamps(root: Path) -> dict[RelPath, Stamp]:
 
 
 def _take_stamps(folder: str, prefix: str, found: dict[RelPath, Stamp]) -> None:
-    # As `_regular_files`, and plain: with ten thousand files all that a start does is this.
+    # As `_files`, and plain: with ten thousand files all that a start does is this.
     if prefix.count("/") == 0 and os.path.islink(folder):
         return
     with told_as_fault(Path(folder)):
@@ -43,7 +44,11 @@ def _take_stamps(folder: str, prefix: str, found: dict[RelPath, Stamp]) -> None:
                     if entry.is_dir(follow_symlinks=False):
                         if not name.startswith("."):
                             _take_stamps(entry.path, f"{prefix}/{name}", found)
-                    elif name.endswith(".py") and not name.startswith(".") and entry.is_file(follow_symlinks=False):
+                    elif (
+                        name.endswith(".py")
+                        and not name.startswith(".")
+                        and (entry.is_file(follow_symlinks=False) or entry.is_symlink())
+                    ):
                         try:
                             told = entry.stat(follow_symlinks=False)
                         except FileNotFoundError:
@@ -59,11 +64,13 @@ def _take_stamps(folder: str, prefix: str, found: dict[RelPath, Stamp]) -> None:
 
 
 def definition_files(root: Path) -> Mapping[RelPath, bytes]:
-    """Every file that holds a definition, sorted by path; `NotRead` for one that cannot be read."""
+    """Every file that holds a definition, sorted by path; `NotRead` for one that cannot be read, or is a link."""
     found: dict[RelPath, bytes] = {}
     for kind in Kind:
-        for path in _regular_files(root / kind.folder, kind.folder):
-            if holds_definition(path):
+        for path, is_link in _files(root / kind.folder, kind.folder):
+            if holds_definition(path) and is_link:
+                found[path] = _LINK
+            elif holds_definition(path):
                 with told_as_fault(root / path):
                     try:
                         found[path] = (root / path).read_bytes()
@@ -74,17 +81,39 @@ def definition_files(root: Path) -> Mapping[RelPath, bytes]:
     return dict(sorted(found.items()))
 
 
-def _regular_files(folder: Path, prefix: str) -> Iterator[RelPath]:
-    """The regular files below `folder`, links not followed, itself one either; nothing where there is no folder."""
+def one_file(root: Path, path: RelPath) -> bytes | None:
+    """The regular file at `path`, `NotRead` for a link; None where there is none, or a folder above it is a link.
+
+    Raises:
+        StoreFault: it cannot be read.
+    """
+    file = root / path
+    with told_as_fault(file):
+        try:
+            if _link_above(root, path):
+                return None
+            mode = file.lstat().st_mode
+            if stat.S_ISLNK(mode):
+                return _LINK
+            return file.read_bytes() if stat.S_ISREG(mode) else None
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+
+def _files(folder: Path, prefix: str) -> Iterator[tuple[RelPath, bool]]:
+    """The regular files below `folder`, and the links, which are not followed, and for which True is said.
+
+    Nothing where there is no folder, or where it is a link itself.
+    """
     if folder.is_symlink():
         return
     for name, entry in _entries(folder):
         path = f"{prefix}/{name}"
         if entry.is_dir(follow_symlinks=False):
             if not name.startswith("."):
-                yield from _regular_files(folder / name, path)
-        elif entry.is_file(follow_symlinks=False):
-            yield RelPath(path)
+                yield from _files(folder / name, path)
+        elif entry.is_symlink() or entry.is_file(follow_symlinks=False):
+            yield RelPath(path), entry.is_symlink()
 
 
 def unknown_files(root: Path, known: Callable[[str], bool], ignored: Callable[[str], bool]) -> Iterator[RelPath]:
@@ -123,11 +152,18 @@ def _entries(folder: Path) -> list[tuple[str, os.DirEntry[str]]]:
 
 def refuse_link_above(root: Path, path: RelPath) -> None:
     """StoreFault where a folder of `path` is a symbolic link: writing through it would leave the layer."""
+    if folder := _link_above(root, path):
+        raise StoreFault(folder, OSError(errno.ELOOP, os.strerror(errno.ELOOP)))
+
+
+def _link_above(root: Path, path: RelPath) -> Path | None:
+    """The folder of `path` that is a symbolic link, if one is."""
     folder = root
     for name in parts(path)[:-1]:
         folder = folder / name
         if folder.is_symlink():
-            raise StoreFault(folder, OSError(errno.ELOOP, os.strerror(errno.ELOOP)))
+            return folder
+    return None
 
 
 def holds(path: Path, data: bytes, *, executable: bool) -> bool:
@@ -141,6 +177,14 @@ def holds(path: Path, data: bytes, *, executable: bool) -> bool:
             and path.read_bytes() == data
         )
     except (FileNotFoundError, NotADirectoryError):
+        return False
+
+
+def is_executable(path: Path) -> bool:
+    """Whether git would take the file at `path` for executable; False where there is none."""
+    try:
+        return bool(path.lstat().st_mode & EXECUTABLE)
+    except OSError:
         return False
 
 

@@ -32,14 +32,16 @@ class Note:
 
     token: str
     blobs: Mapping[RelPath, str | None]
+    by_hand: bool = False  # whether the files are so by a hand: then they are no leftovers of a dead one
 
     @classmethod
-    def of(cls, wanted: Mapping[RelPath, bytes | None]) -> Note:
+    def of(cls, wanted: Mapping[RelPath, bytes | None], *, by_hand: bool = False) -> Note:
         blobs = {path: None if data is None else object_id("blob", data) for path, data in wanted.items()}
-        return cls(os.urandom(8).hex(), blobs)
+        return cls(os.urandom(8).hex(), blobs, by_hand)
 
     def to_bytes(self) -> bytes:
-        return json.dumps({"token": self.token, "blobs": self.blobs}).encode("ascii") + b"\n"
+        said = {"token": self.token, "blobs": self.blobs, "by_hand": self.by_hand}
+        return json.dumps(said).encode("ascii") + b"\n"
 
     @classmethod
     def read(cls, data: bytes) -> Note | None:
@@ -48,7 +50,8 @@ class Note:
             fields = json.loads(data)
         except ValueError:
             return None
-        return cls(fields["token"], {RelPath(path): blob for path, blob in fields["blobs"].items()})
+        blobs = {RelPath(path): blob for path, blob in fields["blobs"].items()}
+        return cls(fields["token"], blobs, fields.get("by_hand", False))
 
 
 def take_back(layer: Path, data: bytes, disk: Disk, refs: Refs, read: Read) -> None:
@@ -76,7 +79,7 @@ def take_back(layer: Path, data: bytes, disk: Disk, refs: Refs, read: Read) -> N
     }
     if behind:
         refuse_what_is_under_way(layer)
-        for path, entry in behind.items():
+        for path, entry in () if note.by_hand else behind.items():
             _restore_file(layer, path, entry, note.blobs[path], disk, read)
         _restore_index(layer, note, behind, disk)
     for path in note.blobs:

@@ -58,12 +58,14 @@ class MemoryStore:
             committed = _changed(self._committed, wanted)
             _refuse_file_above_file(working, [path for path, data in wanted.items() if data is not None])
             self._working = working
-            if committed == self._committed:
-                return None
-            self._committed = committed
-            self._log.append(self._entry(message))
-            self._snapshots[self._log[-1].id] = committed
-            return self.head()
+            return self._record(committed, message)
+
+    def adopt(self, files: Mapping[RelPath, bytes | None], message: Message) -> CommitId | None:
+        with self._alone:
+            return self._record(_changed(self._committed, files), message)
+
+    def heal(self) -> bool:
+        return True
 
     def head(self) -> CommitId | None:
         return self._log[-1].id if self._log else None
@@ -110,6 +112,14 @@ class MemoryStore:
             return self._snapshots[commit]
         except KeyError:
             raise UnknownCommit(commit, "is no commit of this layer") from None
+
+    def _record(self, committed: dict[RelPath, bytes], message: Message) -> CommitId | None:
+        if committed == self._committed:
+            return None
+        self._committed = committed
+        self._log.append(self._entry(message))
+        self._snapshots[self._log[-1].id] = committed
+        return self.head()
 
     def _entry(self, message: Message) -> LogEntry:
         told = Message.read(message.text())

@@ -57,6 +57,10 @@ class Homes:
         """Where the events of the layer at `place` are recorded."""
         return self.state / place.record / "events.jsonl"
 
+    def drafts(self, place: Place) -> Path:
+        """Where the texts are that a hand wrote into the layer at `place` and that could not stay there."""
+        return self.state / place.record / "drafts"
+
 
 @fact
 class Place:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 
 from .definition import Definition, Key
@@ -93,7 +93,7 @@ def step(
     forgot = tuple(
         key for key in dict.fromkeys(forgot) if (before.giver(key) or key in unread) and not after.giver(key)
     )
-    subject, left_out = _subject({"keep": kept, "forgot": forgot})
+    subject, left_out = subject_of({"keep": kept, "forgot": forgot})
     note = "" if says_secret(context.note) else context.note
     if len(note) > _LONGEST_NOTE:
         note = note[:_LONGEST_NOTE] + "…"
@@ -101,7 +101,7 @@ def step(
     return Step(tuple(changes), Message(subject, body, trailers(context)), kept, forgot)
 
 
-def _subject(verbs: Mapping[str, tuple[Key, ...]]) -> tuple[str, str]:
+def subject_of(verbs: Mapping[str, Sequence[str]]) -> tuple[str, str]:
     """The subject line, and where it cannot hold all names the full list for the body."""
     full = "; ".join(f"{verb} {', '.join(keys)}" for verb, keys in verbs.items() if keys)
     if len(full) <= LONGEST_SUBJECT:
@@ -110,7 +110,7 @@ def _subject(verbs: Mapping[str, tuple[Key, ...]]) -> tuple[str, str]:
     return short, full
 
 
-def _some(keys: tuple[Key, ...]) -> str:
+def _some(keys: Sequence[str]) -> str:
     shown: list[str] = []
     for key in keys:
         if shown and len(", ".join([*shown, key])) > LONGEST_SUBJECT // 2:

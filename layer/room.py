@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Iterable, Mapping, MutableMapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from .boot_report import BootReport, Loaded
 from .definition import Definition, Key, RelPath
-from .errors import StoreFault
+from .errors import LayerError, StoreFault
 from .events import EventLog
 from .given import owner_of
 from .install import InPlace
@@ -31,9 +32,11 @@ from .tracked import Tracked
 from .view import InLayer, Variable, View
 
 if TYPE_CHECKING:
+    from .handwork import Handwork
     from .others import Others
     from .outcome import Forgotten, Kept
     from .past import Past
+    from .reconciling import Reconciling
     from .refresh import Refreshed
     from .undo import NotUndone, Undone
 
@@ -51,10 +54,14 @@ class Layer:
         events: EventLog,
         *,
         ambient: Mapping[str, object],
+        drafts: Path,
         modules: Mapping[str, ModuleType] | None = None,
         shipped: Shipped | None = None,
     ) -> None:
-        """`shipped` are the cells folders that were loaded into the namespace before; None where there are none."""
+        """`shipped` are the cells folders that were loaded into the namespace before; None where there are none.
+
+        `drafts` is the folder where texts go that a hand wrote and that cannot stay in the layer.
+        """
         self._modules = sys.modules if modules is None else modules
         self.shipped = Shipped(namespace, self._modules) if shipped is None else shipped
         self.root = root
@@ -64,6 +71,10 @@ class Layer:
         self._store = store
         self.record = Record(events)
         self._ambient = ambient
+        self._drafts = drafts
+        self._by_hand: Reconciling | None = None
+        self._is_reconciled = True  # until something is loaded
+        self.handwork: Handwork | None = None  # what was found of it and nobody was told yet
         self.tracked = Tracked(store)
         self.variables = self.shipped.variables
         self.table = Table()
@@ -78,6 +89,7 @@ class Layer:
         """
         with self.lock:
             self.tracked.begin()
+            self._is_reconciled = False
             started = self.shipped.boot(self.root, self._store)
             if isinstance(started, Replayed):
                 self.replayed = started
@@ -123,6 +135,35 @@ class Layer:
         return (
             self.replayed is not None and self.replayed.seal is not None and self.replayed.seal == self.tracked.seal()
         )
+
+    def reconcile(self) -> None:
+        """Take in what a hand did to the files before this kernel loaded them; once, and before it keeps anything.
+
+        `handwork` is what was found. While another program is at work in the repository it stays to be done.
+
+        Raises:
+            LayerError: the folder cannot be read.
+        """
+        with self.lock, interrupts_deferred():
+            if self._is_reconciled:
+                return
+            self.complete()
+            self._is_reconciled = True
+            done = self._reconciling.run()
+            if done is None:
+                self._is_reconciled = False
+            elif done:
+                self.handwork = done
+                if done.restored:
+                    self.reread()
+
+    @property
+    def _reconciling(self) -> Reconciling:
+        if self._by_hand is None:
+            from .reconciling import Reconciling
+
+            self._by_hand = Reconciling(self._store, self.tracked, self._drafts)
+        return self._by_hand
 
     def run(self) -> Run:
         """A new run of statements, to be committed together."""
@@ -202,6 +243,7 @@ class Layer:
         from .undo import undo
 
         with self.lock:
+            self.reconcile()
             return undo(self, self._store, name, context)
 
     def become_shipped(self, origin: str) -> LoadedFolder:
@@ -327,6 +369,8 @@ class Layer:
         from .plan import apply, definitions_of, step
 
         with self.lock, interrupts_deferred():
+            with suppress(LayerError):  # what it is about is told by the commit, which meets it too
+                self.reconcile()
             if self.has_moved():
                 self.reread()
             table = self.table.copy()
@@ -339,6 +383,8 @@ class Layer:
             replaced = self._skipped_files_of((*plan.kept, *plan.forgot), table)
             changes = (*plan.changes, *map(Remove, replaced))
             made = {key: table.entries[key].path for key in plan.kept}
+            if by_hand := self.tracked.by_hand(change.path for change in changes):
+                self._reconciling.save(by_hand)
             commit = self.tracked.commit(changes, plan.message, made.values())
             self.table = table
             self._mended((*plan.kept, *plan.forgot), {change.path for change in changes})

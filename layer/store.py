@@ -122,6 +122,7 @@ class Dirt:
 
     changed: tuple[RelPath, ...] = field(default=())  # edited, deleted or staged since
     unknown: tuple[RelPath, ...] = field(default=())  # not in git and not ignored
+    staged: tuple[RelPath, ...] = field(default=())  # of `changed`: somebody told git of it, or a merge left it so
 
     def __bool__(self) -> bool:
         return bool(self.changed or self.unknown)
@@ -152,6 +153,17 @@ class Store(Protocol):
         ref are on disk and `dirt` is as it was before, less what `changes` names. Other paths stay as they are, staged
         or not. Of two changes of one path the last counts; a path outside the layer is a ValueError.
         """
+        ...
+
+    def adopt(self, files: Mapping[RelPath, bytes | None], message: Message) -> CommitId | None:
+        """Commit `files` as a hand left them, None for one that it took away; otherwise as `commit`.
+
+        No file is written or taken away: one that is no more as told here stays as it is, and dirty.
+        """
+        ...
+
+    def heal(self) -> bool:
+        """Mend what others, by writing at the same time, undid of commits; False where one is at work just now."""
         ...
 
     def head(self) -> CommitId | None:

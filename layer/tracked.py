@@ -9,8 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from .definition import RelPath
-from .naming import name_told_by
-from .store import Change, CommitId, Dirt, Message, Store, Write, is_same
+from .store import Change, CommitId, Dirt, Message, Store, Write
 from .watch import Watch
 
 if TYPE_CHECKING:
@@ -116,7 +115,6 @@ class Tracked:
         Raises:
             LayerError: nothing was written.
         """
-        self._adopt(change.path for change in changes)
         commit = self._store.commit(changes, message) if changes else None
         for change in changes:
             in_step = change.path in made or self.loaded.get(change.path) == self.files.get(change.path)
@@ -144,14 +142,18 @@ class Tracked:
             else:
                 self.loaded[path] = data
 
-    def _adopt(self, paths: Iterable[RelPath]) -> None:
-        """Commit what a hand made of the files `paths`, which are about to be replaced: it would be in no commit."""
-        head, own = self._store.head(), sorted(self._by_hand.intersection(paths))
-        found = [(path, data) for path in own if (data := self._store.file(path))]
-        found = [(path, data) for path, data in found if not head or not is_same(data, self._store.show(head, path))]
-        if found:
-            subject = f"adopt {', '.join(name_told_by(path) for path, _ in found)}"
-            message = Message(subject, "Changed by hand.")
-            if commit := self._store.commit([Write(path, data) for path, data in found], message):
-                self._watch.committed(commit)
-        self._by_hand.difference_update(own)
+    def adopted(self, commit: CommitId, files: Mapping[RelPath, bytes | None], before: CommitId | None) -> None:
+        """This kernel made `commit`, which came after `before`, of what a hand had made of `files`."""
+        # Where a file is no more as it was read here, the commit is news here too.
+        if all(self.files.get(path) == data for path, data in files.items()):
+            self._watch.committed(commit)
+            if before == self._head:
+                self._head = commit
+
+    def by_hand(self, paths: Iterable[RelPath]) -> Sequence[RelPath]:
+        """Those of `paths` that may have what no commit has."""
+        return sorted(self._by_hand.intersection(paths))
+
+    def saved(self, paths: Iterable[RelPath]) -> None:
+        """What a hand made of the files `paths` is in a commit, or kept elsewhere."""
+        self._by_hand.difference_update(paths)

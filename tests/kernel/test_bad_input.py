@@ -13,6 +13,7 @@ import pytest
 from .conftest import StartKernel
 from .driver import Kernel
 from .home import Home
+from .test_lean_start import watch_for
 
 
 def cells_run(kernel: Kernel) -> None:
@@ -154,25 +155,91 @@ def test_without_a_git_identity_the_author_is_told_once(tmp_path: Path) -> None:
 # Changes by hand.
 
 
-def test_a_dirty_tree_is_told_loaded_and_left(layer: Home, new_kernel: StartKernel) -> None:
+def edit(layer: Home, path: str, text: str | None) -> None:
+    """Write a file by hand, or take it away."""
+    file = layer.layer / path
+    if text is None:
+        file.unlink()
+        return
+    file.parent.mkdir(exist_ok=True, parents=True)
+    file.write_text(text)
+
+
+@pytest.fixture
+def edited(layer: Home, new_kernel: StartKernel) -> Kernel:
+    """A kernel that was killed, and a layer that a hand was at since."""
     kernel = new_kernel().start()
-    kernel.run("def edited():\n    return 'kept'\ndef removed():\n    return 1")
+    kernel.run("def edited():\n    return 'kept'\ndef removed():\n    return 1\ndef half():\n    return 'whole'")
     kernel.kill()
-    (layer.layer / "functions/e/edited.py").write_text("def edited():\n    return 'by hand'\n")
-    (layer.layer / "functions/r/removed.py").unlink()
-    (layer.layer / "functions/n").mkdir()
-    (layer.layer / "functions/n/new.py").write_text("def new():\n    return 'new'\n")
-    status = layer.status()
-    kernel.start()
-    (told,) = kernel.hello
-    assert told.startswith(
-        "[layer: changed outside perdure and not committed: "
-        "functions/e/edited.py, functions/r/removed.py, functions/n/new.py; the files are loaded as they are"
-    )
-    assert f"`git add -A` and `git commit` in {layer.layer} keep the change" in told
-    assert kernel.run("edited(), new(), 'removed' in globals()").value == "('by hand', 'new', False)"
-    assert kernel.run("def other():\n    return 1").notices == ["[layer: kept other]"]
-    assert layer.status() == status
+    edit(layer, "functions/e/edited.py", "def edited():\n    return 'by hand'\n")
+    edit(layer, "functions/r/removed.py", None)
+    edit(layer, "functions/n/new.py", "def new():\n    return 'new'\n")
+    edit(layer, "functions/h/half.py", "def half():\n    return (")
+    edit(layer, "notes.txt", "mine")
+    return kernel
+
+
+TORN = (
+    "[layer: functions/h/half.py could not be read (line 2: '(' was never closed); "
+    "it is as the last commit has it again, "
+    "and what was there is in DRAFTS/functions/h/half.py; %layer refresh loads it]"
+)
+LEFT = (
+    "[layer: changed outside perdure and not committed: notes.txt; the files are loaded as they are; "
+    "`git add -A` and `git commit` in LAYER keep the change]"
+)
+HANDWORK = [
+    "[layer: adopted edited, new, changed by hand]",
+    "[layer: forgot removed, whose file is gone; %layer undo brings back what was there]",
+    TORN,
+    LEFT,
+]
+
+
+def handwork(kernel: Kernel, told: list[str]) -> list[str]:
+    """What is `told` of it, without where it is."""
+    (drafts,) = (kernel.home.state / "perdure").glob("*/drafts")
+    return [line.replace(str(drafts), "DRAFTS").replace(str(kernel.home.layer), "LAYER") for line in told]
+
+
+def test_what_a_hand_did_is_adopted_before_anything_is_kept(edited: Kernel) -> None:
+    home = edited.home
+    edited.start()
+    assert edited.hello == [
+        "[layer: skipped functions/h/half.py: line 2: '(' was never closed]",
+        "[layer: mend a skipped file or run its definition again; all else is loaded]",
+    ]
+    looked = edited.run("edited(), new(), 'removed' in globals()")
+    assert looked.value == "('by hand', 'new', False)"
+    told = [*looked.notices, *edited.run("def other():\n    return 1").notices]
+    told.remove("[layer: kept other]")
+    assert handwork(edited, told) == HANDWORK
+    assert [commit.subject for commit in home.log()][:2] == ["keep other", "adopt edited, new; forgot removed"]
+    assert home.status() == "?? notes.txt\n"
+    assert home.fsck() == ""
+    assert edited.run("%layer refresh").stdout == "Loaded half.\n"
+    assert edited.run("half()").value == "'whole'"
+    (draft,) = (home.state / "perdure").glob("*/drafts/functions/h/half.py")
+    assert draft.read_text() == "def half():\n    return ("
+    assert [line for line in edited.restart().hello if "notes.txt" not in line] == []
+
+
+def test_what_a_hand_did_is_adopted_when_nothing_is_to_be_done(edited: Kernel) -> None:
+    edited.start()
+    watch_for(edited, "get_ipython().workspace.untold._problems")
+    assert handwork(edited, edited.run("1").notices) == HANDWORK
+    assert edited.home.status() == "?? notes.txt\n"
+    edited.restart()
+    assert edited.hello == []
+
+
+def test_a_readonly_kernel_adopts_nothing(edited: Kernel, new_kernel: StartKernel) -> None:
+    status = edited.home.status()
+    kernel = new_kernel(PERDURE_MODE="readonly").start()
+    assert kernel.run("edited()").value == "'by hand'"
+    assert kernel.run("while get_ipython().workspace.rest():\n    pass").status == "ok"
+    assert edited.home.status() == status
+    assert not [*edited.home.state.rglob("drafts")]
 
 
 def test_a_merge_that_stopped_is_told_with_its_file_and_line(kernel: Kernel) -> None:
@@ -190,10 +257,12 @@ def test_a_merge_that_stopped_is_told_with_its_file_and_line(kernel: Kernel) -> 
     subprocess.run(["git", "merge", "-q", "other"], cwd=home.layer, env=home.environ, capture_output=True, check=False)
     kernel.start()
     assert "[layer: skipped functions/c/contested.py: line 2: it has merge conflict markers]" in kernel.hello
-    assert kernel.run("fine()").value == "1"
-    (told,) = kernel.run("def meanwhile():\n    return 1").notices
+    fine, meanwhile = kernel.run("fine()"), kernel.run("def meanwhile():\n    return 1")
+    assert fine.value == "1"
+    left, told = [*fine.notices, *meanwhile.notices]
     assert told.startswith("[layer: meanwhile not kept; ")
     assert "merge" in told
+    assert left.startswith("[layer: changed outside perdure and not committed: functions/c/contested.py; ")
     home.git("checkout", "-q", "--theirs", "functions/c/contested.py")
     home.git("commit", "-q", "-a", "--no-edit")
     assert kernel.run("def meanwhile():\n    return 1").notices == [

@@ -33,7 +33,13 @@ class Bench:
         self.namespace: dict[str, object] = {"__name__": "__main__"}
         events = EventLog(folder / "events.jsonl", "s-1", RealDisk())
         self.layer = Layer(
-            self.store, folder, self.namespace, events, ambient=dict(self.namespace), modules=sys.modules
+            self.store,
+            folder,
+            self.namespace,
+            events,
+            ambient=dict(self.namespace),
+            drafts=folder / "drafts",
+            modules=sys.modules,
         )
 
     def cell(self, *, keeps: bool = True) -> Cell:

@@ -57,6 +57,7 @@ class Cells:
         defer: bool = False,
         root: Path = Path("/layer"),
         cache: Path | None = None,
+        drafts: Path = Path("/dev/null/drafts"),
     ) -> None:
         """`folders` are cells folders: path → the texts of their files by path. `defer`: packages are waited for.
 
@@ -80,6 +81,7 @@ class Cells:
             self.namespace,
             self.events,
             ambient=ambient or {},
+            drafts=drafts,
             modules=known,
             shipped=shipped,
         )

@@ -37,8 +37,10 @@ class Git:
     def dirt(self) -> Dirt:
         """What `git status` lists."""
         lines = self("status", "--porcelain", "-uall", "-z", "--no-renames").split("\0")[:-1]
-        changed = tuple(RelPath(line[3:]) for line in lines if not line.startswith("??"))
-        return Dirt(tuple(sorted(changed)), tuple(sorted(RelPath(line[3:]) for line in lines if line.startswith("??"))))
+        unknown = [RelPath(line[3:]) for line in lines if line.startswith("??")]
+        changed = [RelPath(line[3:]) for line in lines if not line.startswith("??")]
+        staged = [RelPath(line[3:]) for line in lines if line[0] not in " ?" or line.startswith(" A")]
+        return Dirt(tuple(sorted(changed)), tuple(sorted(unknown)), tuple(sorted(staged)))
 
 
 def put(path: Path, data: bytes | str) -> None:

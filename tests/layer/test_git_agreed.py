@@ -92,7 +92,7 @@ def test_what_is_staged_stays_told(store: GitStore, git: Git, path: Path) -> Non
     git("add", RATE)
     store.commit([Write(AREA, b"2")], KEEP)
     assert not told(path)
-    assert store.dirt() == git.dirt() == Dirt(changed=(RATE,))
+    assert store.dirt() == git.dirt() == Dirt(changed=(RATE,), staged=(RATE,))
 
 
 def test_what_the_tree_has_git_ignore_is_remembered(store: GitStore, git: Git, path: Path) -> None:

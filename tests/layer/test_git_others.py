@@ -14,7 +14,7 @@ from perdure.layer.definition import RelPath
 from perdure.layer.errors import LayerUnusable, StoreFault
 from perdure.layer.git import GitStore
 from perdure.layer.git_index import Stat, index_of
-from perdure.layer.store import Dirt, Remove, Write
+from perdure.layer.store import Dirt, NotRead, Remove, Write
 
 from .git_cli import ADA, AREA, KEEP, RATE, Git, opened, put
 
@@ -256,7 +256,10 @@ def test_nothing_is_written_through_a_link(store: GitStore, path: Path, tmp_path
     (path / "functions/a/link.py").symlink_to(tmp_path / "elsewhere/secret.py")
     with pytest.raises(StoreFault, match=r"symbolic links at .*/values"):
         store.commit([Write(RATE, b"")], KEEP)
-    assert list(store.files()) == [AREA]
+    link = RelPath("functions/a/link.py")
+    assert store.files() == {AREA: b"def area(): ...\n", link: store.file(link)}
+    assert isinstance(store.file(link), NotRead)
+    assert store.file(RelPath("values/secret.py")) is None
     store.commit([Write(RelPath("functions/a/link.py"), b"a file now")], KEEP)
     assert (tmp_path / "elsewhere/secret.py").read_bytes() == b""
     assert store.files()[RelPath("functions/a/link.py")] == b"a file now"

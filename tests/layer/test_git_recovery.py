@@ -255,3 +255,38 @@ def test_where_nothing_is_left_a_recovery_writes_nothing(tmp_path: Path, layer: 
         disk = DeadlyDisk(1)
         GitStore.open(path, author=ADA, disk=disk).recover()
         assert disk.done == []
+
+
+def adopt(path: Path, disk: Disk) -> None:
+    """Commit what a hand did, and write down beside the layer that it was acknowledged."""
+    told = GitStore.open(path, author=ADA, disk=disk).adopt(HAND, KEEP)
+    assert told
+    path.with_name("told").write_text(told)
+
+
+HAND: dict[RelPath, bytes | None] = {AREA: b"def area(hand): ...\n", CIRCLE: b"class Circle: ...\n", RATE: None}
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_what_a_hand_did_stays_where_its_commit_is_killed(layer: Path, git: Git, when: When) -> None:
+    for path, data in HAND.items():
+        if data is None:
+            (layer / path).unlink()
+        else:
+            put(layer / path, data)
+    at, killed = 0, True
+    while killed:
+        at += 1
+        copy = layer.with_name(f"copy-{at}")
+        shutil.copytree(layer, copy, symlinks=True)
+        killed = died(lambda copy=copy, at=at: adopt(copy, DeadlyDisk(at, when=when)))  # type: ignore[misc]
+        opened(copy).recover()
+        for path, data in HAND.items():
+            assert ((copy / path).read_bytes() if (copy / path).exists() else None) == data
+        told = Git(copy)("status", "--porcelain", "-uall")
+        # It stands or it was never begun, and nobody staged anything.
+        assert told in (STATUS, f" M {AREA}\nA  staged.txt\n D {RATE}\n?? {CIRCLE}\n?? unknown.txt\n")
+        assert "dangling" not in Git(copy)("fsck", "--strict", "--no-dangling")
+        assert killed or told == STATUS
+        layer.with_name("told").unlink(missing_ok=True)
+    assert at > 10

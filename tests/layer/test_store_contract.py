@@ -142,6 +142,31 @@ class StoreContract(ABC):
         assert one.commit([Remove(AREA)], KEEP) is not None
         assert not one.dirt()
 
+    def test_what_a_hand_left_is_committed_as_it_stands(self, one: Store) -> None:
+        one.commit([Write(RelPath("values/d.py"), b"d")], KEEP)
+        self.edit(one, AREA, b"by hand")
+        self.edit(one, RATE, b"new")
+        self.edit(one, RelPath("values/d.py"), None)
+        self.edit(one, RelPath("note.txt"), b"mine")
+        commit = one.adopt({AREA: b"by hand", RATE: b"new", RelPath("values/d.py"): None}, KEEP)
+        assert commit is not None
+        assert commit == one.head()
+        assert one.files() == {AREA: b"by hand", RATE: b"new"}
+        assert one.dirt() == Dirt(unknown=(RelPath("note.txt"),))
+        assert one.changed(commit)[AREA] == Changed(b"def area(): ...\n", b"by hand")
+        assert one.adopt({AREA: b"by hand"}, KEEP) is None
+
+    def test_what_a_hand_does_meanwhile_stays_and_is_dirt(self, one: Store) -> None:
+        self.edit(one, AREA, b"later")
+        self.edit(one, RATE, b"back again")
+        one.commit([Write(RelPath("values/d.py"), b"d")], KEEP)
+        assert one.adopt({AREA: b"by hand", RATE: b"new", RelPath("values/d.py"): None}, KEEP) is not None
+        assert one.files() == {AREA: b"later", RATE: b"back again", RelPath("values/d.py"): b"d"}
+        assert one.dirt() == Dirt(changed=(AREA, RATE), unknown=(RelPath("values/d.py"),))
+        head = one.head()
+        assert head is not None
+        assert (one.show(head, AREA), one.show(head, RATE)) == (b"by hand", b"new")
+
     def test_a_mark_is_another_after_each_commit_and_no_other_before(self, one: Store) -> None:
         marks = [one.mark()]
         for number in range(20):
@@ -314,6 +339,14 @@ class Both(RuleBasedStateMachine):
     def edit_by_hand(self, path: RelPath, data: bytes | None) -> None:
         edit_file(self.path, path, data)
         self.memory.edit(path, data)
+
+    @rule(files=st.dictionaries(PATHS, st.none() | TEXTS, max_size=3))
+    def adopt(self, files: dict[RelPath, bytes | None]) -> None:
+        try:
+            in_memory = self.memory.adopt(files, KEEP)
+        except StoreFault:
+            return
+        assert (self.git.adopt(files, KEEP) is None) == (in_memory is None)
 
     @rule()
     def open_again(self) -> None:

@@ -1,0 +1,114 @@
+"""Taking in what a hand did to definition files: it is committed, put back, or left to the user, as `handwork` judges.
+
+Owns the order, in which nothing that was written is ever lost. Imported when there is a commit to make, or at rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from .definition import RelPath
+from .disk import RealDisk
+from .drafts import Drafts
+from .errors import LayerError, StoreFault
+from .handwork import Handwork, Judged, Restored, Torn, judge, names_of
+from .naming import name_told_by
+from .plan import subject_of
+from .store import CommitId, Message, NotRead, Store, Write, holds_definition, is_same
+from .tracked import Tracked
+
+_BODY = "Changed by hand."
+
+
+class Reconciling:
+    """What one kernel does with the handwork in its layer. Who asks holds the layer's lock."""
+
+    def __init__(self, store: Store, tracked: Tracked, drafts: Path) -> None:
+        """`drafts` is the folder for texts that cannot stay in the layer."""
+        self._store = store
+        self._tracked = tracked
+        self._drafts = Drafts(drafts, RealDisk())
+
+    def run(self) -> Handwork | None:
+        """Take all of it in; None where another program is at work in the repository.
+
+        Raises:
+            LayerError: the folder cannot be read.
+        """
+        if not self._store.heal():
+            return None
+        dirt, known = self._tracked.dirt(), self._tracked.files
+        if not dirt:
+            return Handwork()
+        # What cannot be read is skipped, which is told.
+        mine = [path for path in (*dirt.changed, *dirt.unknown) if not isinstance(known.get(path), NotRead)]
+        found: dict[RelPath, bytes | None] = {}
+        for path in mine:
+            if holds_definition(path) and path not in dirt.staged:
+                with suppress(StoreFault):  # of that file, which is left then
+                    data = self._store.file(path)
+                    if not isinstance(data, NotRead):
+                        found[path] = data
+        head = self._store.head()
+        judged = self._judged(found, head)
+        try:
+            done = self._settle(judged, head)
+        except LayerError:  # a merge under way, a disk that is full: for the user to settle
+            done = Handwork(left=tuple(found))
+        others = (path for path in mine if path not in found)
+        return replace(done, left=tuple(sorted((*done.left, *others))))
+
+    def save(self, paths: Collection[RelPath]) -> None:
+        """Save what a hand made of the files `paths`, which this kernel is about to replace: it would be in no commit.
+
+        Raises:
+            LayerError: it could not be written.
+        """
+        head = self._store.head()
+        found = {path: data for path in paths if (data := self._store.file(path)) and not isinstance(data, NotRead)}
+        found = {path: data for path, data in found.items() if not is_same(data, self._committed(path, head))}
+        judged = self._judged(found, head)
+        for path in found.keys() - judged.adopt.keys():
+            self._drafts.keep(path, found[path])
+        if judged.adopt and (commit := self._adopted(judged.adopt, names_of(judged.adopt, found.get), ())):
+            self._tracked.made(commit)
+        self._tracked.saved(paths)
+
+    def _settle(self, judged: Judged, head: CommitId | None) -> Handwork:
+        names, lost = self._adopt(judged.adopt, head)
+        restored = tuple(self._restore(path, torn) for path, torn in judged.restore.items())
+        return Handwork(names, lost, restored, judged.secrets, judged.left)
+
+    def _adopt(
+        self, files: Mapping[RelPath, bytes | None], head: CommitId | None
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Commit `files` as they are; the names that they give, and those that are gone with them."""
+        names = names_of([path for path, data in files.items() if data is not None], files.get)
+        gone = [path for path, data in files.items() if data is None]
+        lost = names_of(gone, lambda path: self._committed(path, head))
+        lost = tuple(name for name in lost if name not in names)  # where a file was only moved nothing is lost
+        if files and (commit := self._adopted(files, names, lost)):
+            self._tracked.adopted(commit, files, head)
+        return names, lost
+
+    def _adopted(
+        self, files: Mapping[RelPath, bytes | None], names: tuple[str, ...], lost: tuple[str, ...]
+    ) -> CommitId | None:
+        subject, all_of_them = subject_of({"adopt": names, "forgot": lost})
+        body = "\n\n".join(part for part in (all_of_them, _BODY) if part)
+        return self._store.adopt(files, Message(subject or "moved", body))
+
+    def _restore(self, path: RelPath, torn: Torn) -> Restored:
+        # First, for whatever comes in between.
+        draft = self._drafts.keep(path, torn.found) if torn.found.strip() else None
+        self._store.commit([Write(path, torn.committed)], Message(f"restore {name_told_by(path)}"))
+        return Restored(path, torn.why, draft)
+
+    def _judged(self, found: Mapping[RelPath, bytes | None], head: CommitId | None) -> Judged:
+        return judge(found, lambda path: self._committed(path, head))
+
+    def _committed(self, path: RelPath, head: CommitId | None) -> bytes | None:
+        return self._store.show(head, path) if head is not None else None
