@@ -74,7 +74,6 @@ class Plan:
     cheap: Mapping[tuple[str, str | None], bool]
     there: Mapping[str, bool]
     is_whole: bool  # whether a boot left nothing out; else it is good for a boot in part alone
-    seal: object  # of the store when these files were as its last commit has them; None where they were not
     names: frozenset[str]  # all that the files give, bind or wait for: what names none of them touches nothing of it
 
     def to_plain(self) -> tuple[Any, ...]:

@@ -69,7 +69,6 @@ def as_plain(bundling: Bundling) -> dict[str, Any]:
         "before": bundling.before,
         "defers": bundling.defers,
         "marks": dict(bundling.marks),
-        "seal": bundling.seal,
         "loaded": recipe.loaded,
         "foreign": dict(recipe.foreign),
         "waiting": dict(recipe.waiting),
@@ -138,7 +137,6 @@ def bundle(cache: Path, told: Mapping[str, Any], young: int = YOUNG) -> None:
         cheap=told["cheap"],
         there=told["there"],
         is_whole=told["is_whole"],
-        seal=told["seal"],
         names=frozenset(names),
     )
     _clear(file.parent)

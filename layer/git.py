@@ -21,7 +21,7 @@ from .errors import LayerUnusable, UnknownCommit
 from .git_dulwich import Reader, git_identity
 from .git_files import definition_files, definition_stamps, drop_empty_folders, one_file, unknown_files
 from .git_locks import TURN, WAIT, turn
-from .git_refs import Refs, stamp_of
+from .git_refs import Refs
 from .interrupts import interrupts_deferred
 from .journal import Journal, told_as_fault
 from .store import FALLBACK, Change, Changed, CommitId, Dirt, Identity, LogEntry, Message, Stamp, Write, parts
@@ -129,9 +129,6 @@ class GitStore:
                 return
         with self._turn():
             pass
-
-    def seal(self) -> object:
-        return self._refs.mark(), stamp_of(self._git / "index")
 
     def dirt(self) -> Dirt:
         from .git_agreed import is_clean

@@ -56,7 +56,7 @@ class Refs:
         if len(self._watched) == _ALWAYS:
             with suppress(OSError, ValueError, LayerUnusable):
                 self.head()  # which branch is watched, too, is told by HEAD
-        return tuple(map(stamp_of, self._watched))
+        return tuple(map(_stamp, self._watched))
 
     def read(self, ref: str) -> CommitId | None:
         """The commit that `ref` names; None where there is no such ref."""
@@ -103,8 +103,7 @@ class Refs:
         return CommitId(text)
 
 
-def stamp_of(path: str | Path) -> tuple[int, int, int] | None:
-    """Inode, time and size of the file, another for each file that takes its place; None where there is none."""
+def _stamp(path: str) -> tuple[int, int, int] | None:
     try:
         found = os.stat(path)
     except OSError:

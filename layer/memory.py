@@ -73,9 +73,6 @@ class MemoryStore:
     def mark(self) -> object:
         return self.head()
 
-    def seal(self) -> object:
-        return None
-
     def dirt(self) -> Dirt:
         with self._alone:
             changed = (path for path, data in self._committed.items() if self._working.get(path) != data)

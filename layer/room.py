@@ -125,16 +125,7 @@ class Layer:
 
     def dirt(self) -> Dirt:
         """What `git status` lists in the layer's folder."""
-        seal, dirt = self.tracked.seal(), self.tracked.dirt()
-        if not dirt:
-            self.shipped.starting.was_clean(self.root, seal)
-        return dirt
-
-    def was_clean(self) -> bool:
-        """Whether a replay loaded files that are as the last commit has them, for sure; there may be others beside."""
-        return (
-            self.replayed is not None and self.replayed.seal is not None and self.replayed.seal == self.tracked.seal()
-        )
+        return self.tracked.dirt()
 
     def reconcile(self) -> None:
         """Take in what a hand did to the files before this kernel loaded them; once, and before it keeps anything.

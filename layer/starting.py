@@ -25,7 +25,7 @@ from .install import Image
 from .printed import printed
 from .recipe import Done, Recipe
 from .safe_boot import FolderWatch, SafeBoot
-from .slots import fact, state
+from .slots import fact
 from .store import Stamp
 
 if TYPE_CHECKING:
@@ -96,13 +96,8 @@ class Replayed:
         """What loading printed."""
         return self.done.output
 
-    @property
-    def seal(self) -> object:
-        """That of the store when these files were all that it holds; None where they were not."""
-        return self.bundle.plan.seal
 
-
-@state
+@fact
 class Bundling:
     """A bundle that is to be written."""
 
@@ -112,7 +107,6 @@ class Bundling:
     defers: bool
     recipe: Recipe
     marks: Mapping[RelPath, Mark]
-    seal: object = None  # of the store, where the files are as the last commit has them
 
 
 class Starting:
@@ -189,12 +183,6 @@ class Starting:
             self.to_write.append(Bundling(root, name, before, self._deferred.active, recipe, marks))
         self._names.append(name)
         return Started(report, files)
-
-    def was_clean(self, root: Path, seal: object) -> None:
-        """The files of the folder `root` were as the last commit has them, when the store had that seal."""
-        for bundling in self.to_write:
-            if bundling.root == root:
-                bundling.seal = seal
 
     def complete(self, replayed: Replayed, base: Base) -> Started:
         """Find out of a replay what is to be known of its definitions, as if it had been an ordinary boot."""

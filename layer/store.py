@@ -174,13 +174,6 @@ class Store(Protocol):
         """A value that is another one whenever `head` may be; told in a few microseconds."""
         ...
 
-    def seal(self) -> object:
-        """A value of plain numbers that is another one whenever `dirt` may be, unless files did change; None for none.
-
-        It outlives the process, and is told in a few microseconds.
-        """
-        ...
-
     def dirt(self) -> Dirt:
         """What `git status` would list, sorted; each unknown file by itself."""
         ...

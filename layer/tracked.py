@@ -53,10 +53,6 @@ class Tracked:
         self.files = files
         return before
 
-    def seal(self) -> object:
-        """As `Store.seal`."""
-        return self._store.seal()
-
     def dirt(self) -> Dirt:
         """What `git status` lists."""
         dirt = self._store.dirt()

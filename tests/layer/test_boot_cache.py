@@ -259,5 +259,5 @@ def test_stamps_are_of_the_very_files_that_are_read(tmp_path: Path) -> None:
     (root / "other" / "x.py").write_text("")
     files = definition_files(root)
     assert list(definition_stamps(root)) == list(files)
-    assert len(files) == 4 * (len(Kind) - 1)
+    assert len(files) == (4 + 2) * (len(Kind) - 1)  # with the links, which are told of
     assert definition_stamps(tmp_path / "nowhere") == {} == definition_files(tmp_path / "nowhere")

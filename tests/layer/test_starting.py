@@ -179,7 +179,7 @@ def replace(starts: Starts) -> None:
 
 
 def link(starts: Starts) -> None:
-    """A link is no definition file."""
+    """A link is no definition file: it is told of, and not read through."""
     (starts.root / RATE).rename(starts.root / "elsewhere")
     (starts.root / RATE).symlink_to(starts.root / "elsewhere")
 
@@ -191,7 +191,14 @@ def test_where_files_changed_those_alone_are_read(
     change(starts)
     read = reads(monkeypatch)
     kernel = complete(starts.start())
-    changed = {edit: RATE, edit_secretly: RATE, add: "values/u/UNIT.py", rename: "functions/a/other.py", replace: RATE}
+    changed = {
+        edit: RATE,
+        edit_secretly: RATE,
+        add: "values/u/UNIT.py",
+        rename: "functions/a/other.py",
+        replace: RATE,
+        link: RATE,
+    }
     assert read == [changed[change]] if change in changed else read == []
     starts.cache = starts.cache.with_name("other")
     assert differences(all_known(starts.prepare()), all_known(kernel)) == {}
