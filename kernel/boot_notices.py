@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perdure.layer.definition import RelPath
 from perdure.layer.errors import LayerError
+from perdure.layer.naming import name_told_by
 from perdure.layer.room import Layer
 
 from .report import some
@@ -37,6 +39,13 @@ def problems(layer: Layer, *, records: bool) -> list[str]:
         except LayerError as error:
             told.append(f"what was skipped could not be recorded: {error}")
     return told
+
+
+def long(took: Mapping[tuple[Path, RelPath], float]) -> list[str]:
+    """Which files, by folder and path, took how many seconds of the start, the longest first; as clauses."""
+    longest = sorted(took.items(), key=lambda each: -each[1])
+    told = [f"{name_told_by(path)} took {seconds:.1f} s of the start" for (_, path), seconds in longest]
+    return some(told, "more took over a second each")
 
 
 def printed(layer: Layer) -> list[str]:

@@ -57,6 +57,7 @@ def summary(workspace: Workspace) -> Shown:
     parts.append("last commits:")
     parts.append(Table([(f"  {commit}", *rest) for commit, *rest in map(_commit_row, layer.log(_LAST))]))
     parts += [f"skipped {skipped.path}: {skipped.reason}" for skipped in layer.report.skipped]
+    parts += workspace.long_loads()
     parts += [what.told for what in _unloadable(workspace)]
     parts += [f"unresolved: {key} needs {', '.join(names)}" for key, names in layer.unresolved()]
     parts.append("%layer? lists what else %layer tells and does")

@@ -123,6 +123,8 @@ class Workspace:
         with around or nullcontext():
             self._guarded(self._load_cells_folders)
             self.boot_layer()
+        for said in self.long_loads():
+            self.untold.news(f"[layer: {said}]")
         self._cells.shipped.starting.is_on = False
         if replayed := self._replayed():
             self._untouched = frozenset().union(*(each.names for each in replayed))
@@ -276,6 +278,10 @@ class Workspace:
     def is_ambient(self, name: str) -> bool:
         """Whether any kernel has `name`: the builtins, and what IPython puts there."""
         return name in self._ambient or name in MODULE_NAMES or hasattr(builtins, name)
+
+    def long_loads(self) -> list[str]:
+        """Which definitions took over a second of what was loaded, and how long; as clauses."""
+        return boot_notices.long(self._safe.took)
 
     def summary(self) -> str:
         """One line on the layer, as the banner shows it."""

@@ -22,6 +22,7 @@ from .trial import Folder, Job, Tried, try_out
 
 _FOR_TRIAL = 0.6  # the part of what is left of a start that a trial may take
 _TOGETHER = 100  # files that are run under one bound, since to set one for each takes longer than most files
+_LONG = 1.0  # seconds of a file from which on it is told how many they were
 _UNSEEN = 0.05  # the part of that bound that may be over before it is set anew
 
 _KILLED = "it killed the kernel at the last start"
@@ -79,6 +80,7 @@ class SafeBoot:
         self._bounds = bounds
         self._clock = clock
         self._until = clock() + bounds.boot_seconds
+        self.took: dict[tuple[Path, RelPath], float] = {}  # by folder and file, the seconds of those that took long
         self._before: list[Folder] = []
         self._refused: set[tuple[Path, str]] = set()  # by folder and mark
         self._accused: set[tuple[Path, str]] = set()  # by folder and mark, what may have been the end of a kernel
@@ -129,6 +131,8 @@ class SafeBoot:
             raise
         finally:
             self._is_loading = False
+        if watch.took:
+            self.took |= {(root, path): watch.took[mark] for path, mark in marks.items() if mark in watch.took}
         journal.rests()
         self._resting.append((journal, watch))
         self._refused |= {(root, mark) for mark in refused}
@@ -256,6 +260,7 @@ class FolderWatch:
         self._fork = fork
         self._ended: list[str] = []
         self.slow: list[str] = []  # marks of what was stopped
+        self.took: dict[Mark, float] = {}  # seconds of what took long, and came to its end
 
     def refuses(self, path: RelPath) -> str | None:
         return self._refused.get(self._marks[path])
@@ -264,7 +269,8 @@ class FolderWatch:
         return self._marks[path] in self._journal.known.slow
 
     def run(self, path: RelPath, act: Callable[[], None]) -> str | None:
-        seconds = self._bounds.of_next(self._until - self._clock())
+        start = self._clock()
+        seconds = self._bounds.of_next(self._until - start)
         if not seconds:
             return self._bounds.says_late()
         mark = self._marks[path]
@@ -276,6 +282,8 @@ class FolderWatch:
                 os._exit(0)  # a definition forked, and this is not the kernel
         if stop is None:
             self._ended.append(mark)
+            if (took := self._clock() - start) >= _LONG:
+                self.took[mark] = took
             return None
         if stop is Stop.INTERRUPTED:
             return "it was interrupted"
@@ -306,10 +314,11 @@ class FolderWatch:
 
     def _run_some(self, acts: Iterable[tuple[Mark, Callable[[], object]]], seconds: float) -> tuple[bool, Stop | None]:
         """Call some of these in turn, the first at least; whether each came to its end, and why one did not."""
-        until, is_between = self._clock() + seconds * _UNSEEN, False
+        before = self._clock()
+        until, is_between = before + seconds * _UNSEEN, False
 
         def run() -> None:
-            nonlocal is_between
+            nonlocal is_between, before
             ended, enters, fork, alarm, clock = self._ended, self._journal.enters, self._fork, self._alarm, self._clock
             for mark, act in acts:
                 enters(mark)
@@ -317,7 +326,11 @@ class FolderWatch:
                 if fork.is_here:
                     os._exit(0)
                 ended.append(mark)
-                if alarm.stop is not None or clock() > until:  # who was to be stopped may come to its end all the same
+                now = clock()
+                if now - before >= _LONG:
+                    self.took[mark] = now - before
+                before = now
+                if alarm.stop is not None or now > until:  # who was to be stopped may come to its end all the same
                     break
             is_between = True
 

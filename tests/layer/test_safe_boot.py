@@ -350,7 +350,7 @@ def test_who_was_accused_by_chance_and_is_loaded_again_is_accused_no_more(tmp_pa
 
 
 def test_what_has_no_turn_is_told(tmp_path: Path) -> None:
-    times = iter([0.0, 29.0, 29.99])
+    times = iter([0.0, 29.0, 29.5, 29.99])
     safe = SafeBoot(lambda: tmp_path / "cache", Bounds(), lambda: next(times))
     path = RelPath("functions/o/one.py")
     with safe.folder(tmp_path, {path: mark_of(path, b"")}) as watch:
