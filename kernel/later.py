@@ -14,7 +14,7 @@ from perdure.layer.git_dulwich import NEEDED
 _ROOMS = (
     *("telling", "secret", "known", "purity", "stages", "running", "dependents", "callables", "compose", "attached"),
     *("blocks", "decide", "plan", "deciding", "git_tree", "git_index", "git_objects", "git_commit", "git_recovery"),
-    *("others", "reread"),
+    *("others", "reread", "handwork", "reconciling", "drafts", "git_heal"),
 )
 
 

@@ -55,6 +55,7 @@ from .wire import Notices, Request
 
 if TYPE_CHECKING:
     from .later import Later
+    from .packing import Packing
     from .proving import Proving
 
 _log = logging.getLogger(__name__)
@@ -95,6 +96,7 @@ class Workspace:
         self.ran: list[str] = []  # the texts of the cells of this session, as IPython has transformed them
         self.untold = Untold()
         self._later: Later | None = None  # until all that is more urgent has been done at rest
+        self._packing: Packing | None = None  # likewise
         self.waking = Waking(self._cells.shipped.deferred, self.cell, self.untold.news, self.complete)
         self._layer: Layer | None = None
         self._untouched: frozenset[str] | None = None  # until all is known of what was replayed: names of it
@@ -198,6 +200,7 @@ class Workspace:
         if self._later.step():
             return True
         self._reconcile()
+        self._pack()
         return False
 
     def leave_bundles(self) -> None:
@@ -217,6 +220,16 @@ class Workspace:
         except LayerError as error:
             self.untold.problem(f"it could not be told whether files were changed by hand: {error}")
         self._tell_handwork(self._layer)
+
+    def _pack(self) -> None:
+        if self._layer is None:
+            return
+        if self._packing is None:
+            from .packing import Packing  # as above
+
+            self._packing = Packing()
+        if said := self._packing.step(self._layer.root):
+            self.untold.news(f"[layer: {said}]")
 
     def _tell_handwork(self, layer: Layer) -> None:
         done, layer.handwork = layer.handwork, None

@@ -114,8 +114,23 @@ class GitStore:
             journal.settle()
             return commit
 
+    @property
+    def is_behind(self) -> bool:
+        return "_commits" in self.__dict__ and self._commits.is_behind
+
     def heal(self) -> bool:
-        return not os.path.lexists(self._git / "index.lock")
+        from .git_agreed import is_clean
+        from .git_recovery import Note
+
+        if os.path.lexists(self._git / "index.lock"):
+            return False
+        with told_as_fault(self._git):
+            if is_clean(self.path, self._refs.head().commit):
+                return True
+        with self._turn(), self._committing(Note.of({})) as journal:
+            done = self._commits.heal(journal)
+            journal.settle()
+            return done
 
     def recover(self) -> None:
         """Take back what a killed kernel left of its commit, as `commit` does first; one look where there is nothing.

@@ -14,8 +14,9 @@ from .disk import FILE_MODE, FOLDER_MODE, Disk
 from .errors import LayerError, LayerUnusable, StoreBusy
 from .git_agreed import Agreement, agreement, is_ignore_file, remember
 from .git_files import holds, is_executable, refuse_link_above
+from .git_heal import heal
 from .git_index import Index, index_of
-from .git_locks import WAIT, LockFile
+from .git_locks import WAIT, LockFile, inode_of
 from .git_objects import LooseObjects, commit_text, now, signature
 from .git_refs import Head, Refs
 from .git_tree import EXECUTABLE_FILE, FILE, Entry, Read, every_file, find, spliced, tree_of
@@ -53,6 +54,9 @@ class Commits:
         self._refs = refs
         self._read = read
         self._objects = LooseObjects(self._git / "objects", disk)
+        self._published = ""  # checksum of the index that was published here last
+        self._stubborn: int | None = None  # inode of a lock on the index that was waited for in vain
+        self.is_behind = False  # whether the index lacks what was committed while others held its lock
 
     def make(
         self, wanted: Mapping[RelPath, bytes | None], message: Message, journal: Journal, *, by_hand: bool = False
@@ -80,7 +84,7 @@ class Commits:
         # The objects are written before the lock is taken: that is the slow part, and the git command line does not
         # wait for locks. HEAD may have moved meanwhile.
         lock = LockFile(self._git / "index", self._git, self._disk, WAIT)
-        lock.take(journal)
+        is_held = self._take(lock, journal)
         if self._refs.head() != built.head:
             built = self._build(leaves, message, when)
         index = index_of(self._path)
@@ -91,6 +95,8 @@ class Commits:
             for name, entry in every_file(tree_of(built.head.commit, self._read), self._read):
                 index.put_unseen(name, entry)
         refuse_conflicts(self._path, index)
+        if agreed is None and index.checksum != self._published:
+            heal(self._path, index, built.head.commit, self._read)
         for path in _in_turn(leaves):
             if by_hand:
                 self._stage(path, leaves[path], wanted[path], index)
@@ -103,24 +109,61 @@ class Commits:
         # either: one that found our commit as HEAD and an index without our files would commit their removal. The
         # other way round it finds our files staged on the old HEAD, and whichever of us is second sees HEAD moved.
         data = index.to_bytes(self._path)
-        lock.publish(data, journal)
+        # Where somebody holds the index for seconds, an editor open in `git commit -a`, it is written later (`heal`).
+        # They have read HEAD by then, so they will find that it moved, and nobody else can commit without the lock.
+        if is_held:
+            lock.publish(data, journal)
+        else:
+            self.is_behind = True
         for _ in range(_TRIES):
             if built.commit is None:
                 return None
             reason = "commit" if built.head.commit else "commit (initial)"
             log_entry = f"{signature(self._author(), when)}\t{reason}: {' '.join(message.subject.splitlines())}"
             if self._refs.move(built.head, built.commit, log_entry, journal):
+                if not is_held:
+                    return built.commit
                 if not lock.still_stands():
                     self._stage_again(wanted, leaves, f"{journal.token}-again")
                 elif agreed is not None and agreed.commit == built.head.commit:
                     ignored = frozenset() if any(map(is_ignore_file, wanted)) else agreed.ignored
                     # The same was done to index and tree, so they agree still.
                     remember(self._git, Agreement(built.commit, data[-20:].hex(), ignored))
+                self._published, self.is_behind = data[-20:].hex(), False
                 return built.commit
             built = self._build(leaves, message, when)
             if built.commit is None:
                 return built.head.commit  # another's commit has taken our files from the index along
         raise StoreBusy(self._git / "HEAD", WAIT)
+
+    def heal(self, journal: Journal) -> bool:
+        """Stage what others had fall out of the index; False where they have its lock."""
+        if under_way(self._path):
+            return True  # whoever settles that writes the index anew
+        index, head = index_of(self._path), self._refs.head().commit
+        if heal(self._path, index, head, self._read):
+            lock = LockFile(self._git / "index", self._git, self._disk, 0)
+            try:
+                lock.take(journal)
+            except StoreBusy:
+                return False
+            index = index_of(self._path)
+            heal(self._path, index, head, self._read)
+            data = index.to_bytes(self._path)
+            lock.publish(data, journal)
+            self._published = data[-20:].hex()
+        self.is_behind = False
+        return True
+
+    def _take(self, lock: LockFile, journal: Journal) -> bool:
+        """Take the lock on the index; False where somebody has it and does not let go."""
+        lock.seconds = 0 if self._stubborn is not None and inode_of(lock.path) == self._stubborn else WAIT
+        try:
+            lock.take(journal)
+        except StoreBusy:
+            self._stubborn = inode_of(lock.path)
+            return False
+        return True
 
     def _build(self, leaves: Mapping[RelPath, Entry | None], message: Message, when: datetime) -> _Built:
         """Write the trees and the commit of `leaves` on what HEAD is now."""
@@ -219,14 +262,18 @@ class Commits:
 
 def refuse_what_is_under_way(layer: Path) -> None:
     """LayerUnusable in the middle of a merge, a rebase and their like."""
-    for name, work in _UNDER_WAY.items():
-        if (layer / ".git" / name).exists():
-            raise LayerUnusable(
-                layer,
-                f"is in the middle of a git {work}",
-                f"finish it there with `git {work} --continue` or drop it with `git {work} --abort`, "
-                "and run the cell again",
-            )
+    if work := under_way(layer):
+        raise LayerUnusable(
+            layer,
+            f"is in the middle of a git {work}",
+            f"finish it there with `git {work} --continue` or drop it with `git {work} --abort`, "
+            "and run the cell again",
+        )
+
+
+def under_way(layer: Path) -> str | None:
+    """What git is in the middle of."""
+    return next((work for name, work in _UNDER_WAY.items() if (layer / ".git" / name).exists()), None)
 
 
 def refuse_conflicts(layer: Path, index: Index) -> None:

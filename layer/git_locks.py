@@ -54,7 +54,7 @@ class LockFile:
         self._turn = git / TURN
         self.path = target.with_name(target.name + ".lock")
         self._disk = disk
-        self._seconds = seconds
+        self.seconds = seconds
         self._inode: int | None = None  # of our lock while it is held: by now that name may be another's
         self._published: int | None = None  # inode of what was published here
 
@@ -72,12 +72,12 @@ class LockFile:
                 # Git writes into its lock and renames that; a lock that is always the same file is known after a kill.
                 self._disk.write(self.target, data)
             finally:
-                self._published = _inode(self.target)
+                self._published = inode_of(self.target)
             self.release()
 
     def still_stands(self) -> bool:
         """Whether the target is the file that was published here."""
-        return self._published is not None and _inode(self.target) == self._published
+        return self._published is not None and inode_of(self.target) == self._published
 
     def release(self) -> None:
         """Let go of the lock if it is still held."""
@@ -86,10 +86,10 @@ class LockFile:
         self._inode = None
 
     def _holds(self) -> bool:
-        return self._inode is not None and _inode(self.path) == self._inode
+        return self._inode is not None and inode_of(self.path) == self._inode
 
     def _take(self) -> None:
-        _wait(self._linked, self.path, self._seconds)
+        _wait(self._linked, self.path, self.seconds)
 
     def _linked(self) -> bool:
         with told_as_fault(self.path):
@@ -97,7 +97,7 @@ class LockFile:
                 self._disk.link(self._turn, self.path)  # as exclusive as O_EXCL, and takes no space
             except FileExistsError:
                 return False
-            self._inode = _inode(self.path)
+            self._inode = inode_of(self.path)
             return True
 
     def _put_back(self, spare: Path | None) -> None:
@@ -129,7 +129,8 @@ def _wait(attempt: Callable[[], bool], path: Path, seconds: float) -> None:
         time.sleep(PAUSE)
 
 
-def _inode(path: Path) -> int | None:
+def inode_of(path: Path) -> int | None:
+    """The inode of the file at `path`, None where there is none."""
     try:
         return path.stat().st_ino
     except OSError:

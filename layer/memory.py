@@ -64,6 +64,10 @@ class MemoryStore:
         with self._alone:
             return self._record(_changed(self._committed, files), message)
 
+    @property
+    def is_behind(self) -> bool:
+        return False
+
     def heal(self) -> bool:
         return True
 

@@ -137,6 +137,8 @@ class Layer:
         """
         with self.lock, interrupts_deferred():
             if self._is_reconciled:
+                if self._store.is_behind:
+                    self._store.heal()
                 return
             self.complete()
             self._is_reconciled = True
@@ -376,6 +378,7 @@ class Layer:
             made = {key: table.entries[key].path for key in plan.kept}
             if by_hand := self.tracked.by_hand(change.path for change in changes):
                 self._reconciling.save(by_hand)
+            was_behind = self._store.is_behind
             commit = self.tracked.commit(changes, plan.message, made.values())
             self.table = table
             self._mended((*plan.kept, *plan.forgot), {change.path for change in changes})
@@ -390,11 +393,17 @@ class Layer:
                     self.image.forget(edit.name)
             if commit is None:
                 return []
+            said = []
+            if self._store.is_behind and not was_behind:
+                said.append(
+                    f"kept, though another program holds {self.root / '.git/index.lock'}; until it lets go, "
+                    "`git status` lists what is kept as removed"
+                )
             try:
                 self.record.committed(commit, made, plan.forgot, context)
             except StoreFault as fault:
-                return [f"kept, but not on record: {fault}"]
-            return []
+                said.append(f"kept, but not on record: {fault}")
+            return said
 
     def _is_shipped_live(self, name: str) -> bool:
         """Whether what is live under `name` is what a cells folder gives."""

@@ -162,6 +162,11 @@ class Store(Protocol):
         """
         ...
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether `dirt` has what was committed while another program held git's index; `heal` mends it."""
+        ...
+
     def heal(self) -> bool:
         """Mend what others, by writing at the same time, undid of commits; False where one is at work just now."""
         ...
