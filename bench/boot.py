@@ -35,7 +35,7 @@ print(time.perf_counter() - begun)
 assert len(space) > int(sys.argv[2]), len(space)
 workspace.settle()
 if sys.argv[3:]:
-    workspace.leave_bundles()
+    workspace.replied()
     time.sleep(0.5)  # a thread hands them on
 """
 IMPORT = """

@@ -16,6 +16,8 @@ from .report import some
 if TYPE_CHECKING:
     from perdure.layer.handwork import Handwork
 
+    from .untold import Untold
+
 _SHOWN = 3  # files named in a notice before the rest is only counted
 _NAMED = 10  # names, likewise
 
@@ -52,6 +54,16 @@ def printed(layer: Layer) -> list[str]:
     """What loading printed, if anything, as a clause."""
     output = (layer.report if layer.replayed is None else layer.replayed).output.rstrip()
     return [f"loading printed:\n{output}"] if output else []
+
+
+def tell_handwork(layer: Layer, untold: Untold) -> None:
+    """Have cells tell what was found of the work of hands, if anything was and nobody was told yet."""
+    done, layer.handwork = layer.handwork, None
+    if done is not None:
+        for said in adopted(done):
+            untold.news(f"[layer: {said}]")
+        for said in handwork(done, layer.root):
+            untold.problem(said)
 
 
 def handwork(done: Handwork, root: Path) -> Iterator[str]:

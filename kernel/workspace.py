@@ -37,7 +37,7 @@ from perdure.layer.room import Layer
 from perdure.layer.safe_boot import SafeBoot
 from perdure.layer.session import Context, session_id
 from perdure.layer.source import Source
-from perdure.layer.starting import Replayed
+from perdure.layer.starting import Replayed, Starting
 from perdure.layer.trust import TrustRecord
 from perdure.layer.view import MODULE_NAMES
 from perdure.layer.words import words
@@ -54,9 +54,8 @@ from .waking import Waking
 from .wire import Notices, Request
 
 if TYPE_CHECKING:
-    from .later import Later
-    from .packing import Packing
     from .proving import Proving
+    from .resting import Resting
 
 _log = logging.getLogger(__name__)
 
@@ -95,8 +94,7 @@ class Workspace:
         )
         self.ran: list[str] = []  # the texts of the cells of this session, as IPython has transformed them
         self.untold = Untold()
-        self._later: Later | None = None  # until all that is more urgent has been done at rest
-        self._packing: Packing | None = None  # likewise
+        self._rests: Resting | None = None  # until there was nothing to do
         self.waking = Waking(self._cells.shipped.deferred, self.cell, self.untold.news, self.complete)
         self._layer: Layer | None = None
         self._untouched: frozenset[str] | None = None  # until all is known of what was replayed: names of it
@@ -127,7 +125,7 @@ class Workspace:
             self.boot_layer()
         for said in self.long_loads():
             self.untold.news(f"[layer: {said}]")
-        self._cells.shipped.starting.is_on = False
+        self.starting.is_on = False
         if replayed := self._replayed():
             self._untouched = frozenset().union(*(each.names for each in replayed))
         else:
@@ -183,61 +181,24 @@ class Workspace:
         return True
 
     def rest(self) -> bool:
-        """The kernel has nothing to do: do some of what can be done now; whether there is more.
-
-        Find out what is still to be known, import what cells are likely to need, take in what hands did.
-        """
+        """The kernel has nothing to do: do some of what can be done now; whether there is more."""
         if self._untouched is not None:
             self.complete()
             return True
-        self.leave_bundles()
-        if self.mode is not Mode.ON:
-            return False
-        if self._later is None:
-            from .later import Later  # as a start need not
+        return self._resting.step()
 
-            self._later = Later()
-        if self._later.step():
-            return True
-        self._reconcile()
-        self._pack()
-        return False
+    @property
+    def _resting(self) -> Resting:
+        if self._rests is None:
+            from .resting import Resting  # as a start need not
 
-    def leave_bundles(self) -> None:
-        """Leave the next start what it can replay. Nobody waits for a reply."""
-        starting = self._cells.shipped.starting
-        bundlings, starting.to_write = starting.to_write, []
-        if bundlings:
-            from perdure.layer.bundling import write_in_background  # as above
+            self._rests = Resting(self)
+        return self._rests
 
-            write_in_background(Homes.of_user().cache, bundlings)
-
-    def _reconcile(self) -> None:
-        if self._layer is None:
-            return
-        try:
-            self._layer.reconcile()
-        except LayerError as error:
-            self.untold.problem(f"it could not be told whether files were changed by hand: {error}")
-        self._tell_handwork(self._layer)
-
-    def _pack(self) -> None:
-        if self._layer is None:
-            return
-        if self._packing is None:
-            from .packing import Packing  # as above
-
-            self._packing = Packing()
-        if said := self._packing.step(self._layer.root):
-            self.untold.news(f"[layer: {said}]")
-
-    def _tell_handwork(self, layer: Layer) -> None:
-        done, layer.handwork = layer.handwork, None
-        if done is not None:
-            for said in boot_notices.adopted(done):
-                self.untold.news(f"[layer: {said}]")
-            for said in boot_notices.handwork(done, layer.root):
-                self.untold.problem(said)
+    @property
+    def starting(self) -> Starting:
+        """How this kernel's folders were loaded, and what is left of that for the next start."""
+        return self._cells.shipped.starting
 
     def _replayed(self) -> list[Replayed]:
         layer = self._layer.replayed if self._layer is not None else None
@@ -267,7 +228,7 @@ class Workspace:
         """The cell has ended, well or not: what it came to, and what is to be told besides."""
         report = cell.finish()
         if self._layer is not None and self._layer.handwork is not None:  # found by what the cell kept
-            self._tell_handwork(self._layer)
+            boot_notices.tell_handwork(self._layer, self.untold)
             report.told = (*report.told, *self.untold.take(request.notices))
         if self.proving is not None and request.keeps:
             self.proving.closes(report, shows=request.notices is Notices.ALL)
@@ -335,12 +296,13 @@ class Workspace:
     @property
     def awaits_reply(self) -> bool:
         """Whether `replied` is to be called."""
-        return self._safe.is_resting or bool(self._cells.shipped.starting.to_write)
+        return self._safe.is_resting or bool(self.starting.to_write)
 
     def replied(self) -> None:
         """The reply to a cell is out. It may be the last cell, and the kernel be ended without another word."""
         self._safe.answered()
-        self.leave_bundles()
+        if self.starting.to_write:
+            self._resting.leave_bundles()
 
     def begin_loading(self) -> None:
         """What is loaded from now on has the time of one start, all together."""
