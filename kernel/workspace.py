@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from perdure.layer.bounds import Bounds
 from perdure.layer.disk import RealDisk
-from perdure.layer.errors import LayerError
+from perdure.layer.errors import LayerError, NoLocks
 from perdure.layer.events import EventLog
 from perdure.layer.interrupts import interrupts_deferred
 from perdure.layer.opening import Absent, Ready, Untrusted
@@ -215,6 +215,9 @@ class Workspace:
             return
         try:
             self._layer.reconcile()
+        except NoLocks as error:
+            self.mode = Mode.READONLY
+            self.untold.problem(str(error))
         except LayerError as error:
             self.untold.problem(f"it could not be told whether files were changed by hand: {error}")
         self._tell_handwork(self._layer)
@@ -264,6 +267,8 @@ class Workspace:
     def close_cell(self, cell: Cell, request: Request) -> Report:
         """The cell has ended, well or not: what it came to, and what is to be told besides."""
         report = cell.finish()
+        if self._layer is not None and not self._layer.can_be_kept_to:
+            self.mode = Mode.READONLY  # its cells were told why
         if self._layer is not None and self._layer.handwork is not None:  # found by what the cell kept
             self._tell_handwork(self._layer)
             report.told = (*report.told, *self.untold.take(request.notices))
