@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from perdure.layer.bundling import write_in_background
-from perdure.layer.errors import LayerError
+from perdure.layer.errors import LayerError, NoLocks
 from perdure.layer.place import Homes, Mode
 
 from . import boot_notices
@@ -57,6 +57,9 @@ class Resting:
         untold = self._workspace.untold
         try:
             layer.reconcile()
+        except NoLocks as error:
+            self._workspace.mode = Mode.READONLY
+            untold.problem(str(error))
         except LayerError as error:
             untold.problem(f"it could not be told whether files were changed by hand: {error}")
         boot_notices.tell_handwork(layer, untold)

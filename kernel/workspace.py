@@ -227,6 +227,8 @@ class Workspace:
     def close_cell(self, cell: Cell, request: Request) -> Report:
         """The cell has ended, well or not: what it came to, and what is to be told besides."""
         report = cell.finish()
+        if self._layer is not None and not self._layer.can_be_kept_to:
+            self.mode = Mode.READONLY  # its cells were told why
         if self._layer is not None and self._layer.handwork is not None:  # found by what the cell kept
             boot_notices.tell_handwork(self._layer, self.untold)
             report.told = (*report.told, *self.untold.take(request.notices))

@@ -2,6 +2,7 @@
 
     LayerError
     ├── LayerUnusable      the folder cannot serve as a layer (a file in its place, other things in it, foreign owner)
+    │   └── NoLocks        it is on storage where kernels cannot take turns
     ├── StoreFault         a write or read failed half way; nothing of it stands
     ├── StoreBusy          git holds the lock and did not let go
     ├── UnreadableFile     a definition file that cannot be read as one
@@ -29,6 +30,19 @@ class LayerUnusable(LayerError):
         self.path = path
         self.why = why
         self.advice = advice
+
+
+class NoLocks(LayerUnusable):
+    """The storage that the folder at `path` is on has no file locks, as `cause` says: nothing may be written there."""
+
+    def __init__(self, path: Path, cause: OSError) -> None:
+        super().__init__(
+            path,
+            f"is on storage without file locks ({cause.strerror}), where kernels could undo each other's commits, "
+            "so nothing is kept there",
+            "move it to another disk, or set PERDURE_LAYER to a folder on one",
+        )
+        self.cause = cause
 
 
 class StoreFault(LayerError):

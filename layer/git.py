@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from .definition import RelPath
 from .disk import Disk
-from .errors import LayerUnusable, UnknownCommit
+from .errors import LayerUnusable, StoreBusy, StoreFault, UnknownCommit
 from .git_dulwich import Reader, git_identity
 from .git_files import definition_files, definition_stamps, drop_empty_folders, one_file, unknown_files
 from .git_locks import TURN, WAIT, turn
@@ -124,13 +124,18 @@ class GitStore:
 
         if os.path.lexists(self._git / "index.lock"):
             return False
-        with told_as_fault(self._git):
-            if is_clean(self.path, self._refs.head().commit):
-                return True
-        with self._turn(), self._committing(Note.of({})) as journal:
-            done = self._commits.heal(journal)
-            journal.settle()
-            return done
+        try:
+            with self._turn():  # also where there is nothing to mend: whether there are locks is told early
+                if is_clean(self.path, self._refs.head().commit):
+                    return True
+                with self._committing(Note.of({})) as journal:
+                    done = self._commits.heal(journal)
+                    journal.settle()
+                    return done
+        except StoreBusy:
+            return False
+        except StoreFault:
+            return True  # a disk that nothing can be written to; what it looks like can be told all the same
 
     def recover(self) -> None:
         """Take back what a killed kernel left of its commit, as `commit` does first; one look where there is nothing.

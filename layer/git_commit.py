@@ -17,7 +17,7 @@ from .git_files import holds, is_executable, refuse_link_above
 from .git_heal import heal
 from .git_index import Index, index_of
 from .git_locks import WAIT, LockFile, inode_of
-from .git_objects import LooseObjects, commit_text, now, signature
+from .git_objects import LooseObjects, commit_text, not_before, now, signature
 from .git_refs import Head, Refs
 from .git_tree import EXECUTABLE_FILE, FILE, Entry, Read, every_file, find, spliced, tree_of
 from .journal import Journal
@@ -181,7 +181,10 @@ class Commits:
         if tree is None or tree == old:
             return _Built(head, None)
         parents = [head.commit] if head.commit else []
-        text = commit_text(tree, parents, signature(self._author(), when), message.text())
+        # By the author it was made when the clock says.
+        committed = not_before(when, self._read(head.commit)) if head.commit else when
+        by, at = (signature(self._author(), time) for time in (when, committed))
+        text = commit_text(tree, parents, by, at, message.text())
         return _Built(head, CommitId(self._objects.add("commit", text)))
 
     def _stands(self, wanted: Mapping[RelPath, bytes | None], leaves: Mapping[RelPath, Entry | None]) -> bool:

@@ -82,7 +82,7 @@ def definition_files(root: Path) -> Mapping[RelPath, bytes]:
 
 
 def one_file(root: Path, path: RelPath) -> bytes | None:
-    """The regular file at `path`, `NotRead` for a link; None where there is none, or a folder above it is a link.
+    """The regular file at `path`; None where there is none, `NotRead` where a link stands there or above it.
 
     Raises:
         StoreFault: it cannot be read.
@@ -90,10 +90,8 @@ def one_file(root: Path, path: RelPath) -> bytes | None:
     file = root / path
     with told_as_fault(file):
         try:
-            if _link_above(root, path):
-                return None
             mode = file.lstat().st_mode
-            if stat.S_ISLNK(mode):
+            if stat.S_ISLNK(mode) or _link_above(root, path):
                 return _LINK
             return file.read_bytes() if stat.S_ISREG(mode) else None
         except (FileNotFoundError, NotADirectoryError):

@@ -8,6 +8,7 @@ another name, and whoever has the next turn knows it by what is in it (`git_reco
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import time
@@ -16,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from .disk import Disk
-from .errors import StoreBusy
+from .errors import NoLocks, StoreBusy
 from .journal import Journal, told_as_fault
 
 TURN = "perdure.lock"
@@ -25,12 +26,19 @@ TURN = "perdure.lock"
 WAIT = 5.0
 """Seconds that a lock is waited for; git's own commands hold theirs for milliseconds."""
 
+# NFS without a lock daemon, and whatever has no locks at all.
+_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
+
 PAUSE = 0.005  # seconds between two looks at a lock: about as long as git holds one
 
 
 @contextmanager
 def turn(path: Path, disk: Disk, seconds: float) -> Iterator[None]:
-    """Hold the flock on `path` during the block; StoreBusy where others keep it for `seconds`."""
+    """Hold the flock on `path`, in the git folder, during the block; StoreBusy where others keep it for `seconds`.
+
+    Raises:
+        NoLocks: the storage has none.
+    """
     with told_as_fault(path):
         if not path.exists():
             disk.append(path, b"")
@@ -118,6 +126,10 @@ def _flocked(fd: int, path: Path) -> bool:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
+        except OSError as cause:
+            if cause.errno in _NO_LOCKS:
+                raise NoLocks(path.parent.parent, cause) from cause
+            raise
         return True
 
 

@@ -66,9 +66,21 @@ def now() -> datetime:
     return utc if offset is None or offset % timedelta(minutes=1) else local
 
 
-def commit_text(tree: str, parents: Sequence[CommitId], signed: str, message: str) -> bytes:
-    """A commit object whose author and committer are both `signed`."""
-    lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents), f"author {signed}", f"committer {signed}"]
+def not_before(when: datetime, parent: bytes) -> datetime:
+    """`when`, or the time of the commit object `parent` where that is later, as after a clock was set back.
+
+    Git takes a history for sorted by the committers' times: it stops looking where it must be past what it looks for.
+    """
+    found = re.search(rb"(?m)^committer .*> (\d+) [+-]\d{4}$", parent.partition(b"\n\n")[0])
+    try:
+        return max(when, datetime.fromtimestamp(int(found[1]), when.tzinfo)) if found else when
+    except (ValueError, OverflowError, OSError):  # of a year that there is none of
+        return when
+
+
+def commit_text(tree: str, parents: Sequence[CommitId], author: str, committer: str, message: str) -> bytes:
+    """A commit object; `author` and `committer` are signatures."""
+    lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents), f"author {author}", f"committer {committer}"]
     # A NUL would end the message for git.
     return ("\n".join(lines) + "\n\n" + message.replace("\0", "")).encode("utf-8", "replace")
 

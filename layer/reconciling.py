@@ -61,8 +61,10 @@ class Reconciling:
         others = (path for path in mine if path not in found)
         return replace(done, left=tuple(sorted((*done.left, *others))))
 
-    def save(self, paths: Collection[RelPath]) -> None:
+    def save(self, paths: Collection[RelPath]) -> list[str]:
         """Save what a hand made of the files `paths`, which this kernel is about to replace: it would be in no commit.
+
+        Gives what is to be told of it, as clauses.
 
         Raises:
             LayerError: it could not be written.
@@ -71,11 +73,15 @@ class Reconciling:
         found = {path: data for path in paths if (data := self._store.file(path)) and not isinstance(data, NotRead)}
         found = {path: data for path, data in found.items() if not is_same(data, self._committed(path, head))}
         judged = self._judged(found, head)
-        for path in found.keys() - judged.adopt.keys():
-            self._drafts.keep(path, found[path])
+        told = [
+            f"what a hand had made of {path} is in {self._drafts.keep(path, data)}"
+            for path, data in found.items()
+            if path not in judged.adopt
+        ]
         if judged.adopt and (commit := self._adopted(judged.adopt, names_of(judged.adopt, found.get), ())):
             self._tracked.made(commit)
         self._tracked.saved(paths)
+        return told
 
     def _settle(self, judged: Judged, head: CommitId | None) -> Handwork:
         names, lost = self._adopt(judged.adopt, head)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from .boot_report import BootReport, Loaded
 from .definition import Definition, Key, RelPath
-from .errors import LayerError, StoreFault
+from .errors import LayerError, NoLocks, StoreFault
 from .events import EventLog
 from .given import owner_of
 from .install import InPlace
@@ -74,6 +74,7 @@ class Layer:
         self._drafts = drafts
         self._by_hand: Reconciling | None = None
         self._is_reconciled = True  # until something is loaded
+        self.can_be_kept_to = True  # until it shows that its storage has no locks
         self.handwork: Handwork | None = None  # what was found of it and nobody was told yet
         self.tracked = Tracked(store)
         self.variables = self.shipped.variables
@@ -376,10 +377,14 @@ class Layer:
             replaced = self._skipped_files_of((*plan.kept, *plan.forgot), table)
             changes = (*plan.changes, *map(Remove, replaced))
             made = {key: table.entries[key].path for key in plan.kept}
-            if by_hand := self.tracked.by_hand(change.path for change in changes):
-                self._reconciling.save(by_hand)
+            by_hand = self.tracked.by_hand(change.path for change in changes)
+            said = self._reconciling.save(by_hand) if by_hand else []
             was_behind = self._store.is_behind
-            commit = self.tracked.commit(changes, plan.message, made.values())
+            try:
+                commit = self.tracked.commit(changes, plan.message, made.values())
+            except NoLocks:
+                self.can_be_kept_to = False
+                raise
             self.table = table
             self._mended((*plan.kept, *plan.forgot), {change.path for change in changes})
             for edit in edits:
@@ -392,8 +397,7 @@ class Layer:
                         self.image.remove(edit.name)
                     self.image.forget(edit.name)
             if commit is None:
-                return []
-            said = []
+                return said
             if self._store.is_behind and not was_behind:
                 said.append(
                     f"kept, though another program holds {self.root / '.git/index.lock'}; until it lets go, "

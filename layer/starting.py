@@ -269,10 +269,10 @@ def _unchanged(bundle: Bundle, source: Source) -> tuple[Collection[int], Mapping
 
 
 def _holds(bundle: Bundle, same: Collection[int], files: Collection[RelPath], report: BootReport) -> bool:
-    """Whether the bundle is what one made after this boot would be: of what was left out, too, all that can be read."""
+    """Whether the bundle has all that can be read of the files: what was left out now may load at the next start."""
     plan = bundle.plan
     unread = {skipped.path for skipped in report.skipped if skipped.definition is None}
-    return not plan.is_whole and len(same) == len(plan.paths) and {*files} - {*plan.paths} <= unread
+    return len(same) == len(plan.paths) and {*files} - {*plan.paths} <= unread
 
 
 @contextmanager

@@ -168,7 +168,11 @@ class Store(Protocol):
         ...
 
     def heal(self) -> bool:
-        """Mend what others, by writing at the same time, undid of commits; False where one is at work just now."""
+        """Mend what others, by writing at the same time, undid of commits; False where one is at work just now.
+
+        Raises:
+            NoLocks: nothing can be committed here at all.
+        """
         ...
 
     def head(self) -> CommitId | None:

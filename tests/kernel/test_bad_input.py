@@ -133,6 +133,31 @@ def test_a_state_folder_that_cannot_be_written_is_told(home: Home, new_kernel: S
     assert not home.layer.exists()
 
 
+def test_storage_without_locks_is_told_once_and_read_only(home: Home, new_kernel: StartKernel) -> None:
+    new_kernel().start().run("def area(r):\n    return r * r")
+    site = home.root / "site"
+    site.mkdir()
+    (site / "usercustomize.py").write_text("")
+    (site / "sitecustomize.py").write_text(
+        "import errno, fcntl, os\n\n"
+        "def flock(fd, operation):\n    raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))\n\n"
+        "fcntl.flock = flock\n"
+    )
+    path = os.pathsep.join([str(site), *filter(None, [home.environ.get("PYTHONPATH")])])
+    edit(home, "functions/a/area.py", "def area(r):\n    return 'by hand'\n")
+    head, status = home.git("rev-parse", "HEAD"), home.status()
+    for first in ("def other():\n    return 1", "while get_ipython().workspace.rest():\n    pass\n1"):
+        kernel = new_kernel(PYTHONPATH=path).start()
+        told = [*kernel.hello, *kernel.run(first).notices, *kernel.run("def another():\n    return area(2)").notices]
+        (said,) = told
+        assert f"{home.layer} is on storage without file locks (No locks available)" in said
+        assert "move it to another disk, or set PERDURE_LAYER to a folder on one" in said
+        assert kernel.run("another()").value == "'by hand'"
+        assert "nothing is kept (read-only)" in kernel.request("kernel_info_request", {}).content["banner"]
+        kernel.kill()
+    assert (home.git("rev-parse", "HEAD"), home.status()) == (head, status)
+
+
 # Who the user is.
 
 

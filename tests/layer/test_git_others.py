@@ -259,7 +259,8 @@ def test_nothing_is_written_through_a_link(store: GitStore, path: Path, tmp_path
     link = RelPath("functions/a/link.py")
     assert store.files() == {AREA: b"def area(): ...\n", link: store.file(link)}
     assert isinstance(store.file(link), NotRead)
-    assert store.file(RelPath("values/secret.py")) is None
+    assert isinstance(store.file(RelPath("values/secret.py")), NotRead)
+    assert store.file(RelPath("values/none.py")) is None
     store.commit([Write(RelPath("functions/a/link.py"), b"a file now")], KEEP)
     assert (tmp_path / "elsewhere/secret.py").read_bytes() == b""
     assert store.files()[RelPath("functions/a/link.py")] == b"a file now"

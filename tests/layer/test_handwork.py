@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -13,10 +15,12 @@ from perdure.layer.disk import RealDisk
 from perdure.layer.drafts import Drafts
 from perdure.layer.git import GitStore
 from perdure.layer.handwork import Handwork, Judged, Torn, judge
+from perdure.layer.opening import Ready, open_layer
+from perdure.layer.place import Homes, Origin, Place
 from perdure.layer.store import Write
 
 from .cells import Cells
-from .git_cli import AREA, KEEP, RATE, Git, opened, put
+from .git_cli import ADA, AREA, KEEP, RATE, Git, opened, put
 from .test_git_others import conflict
 
 GOOD = b"def area(r):\n    return r\n"
@@ -251,3 +255,57 @@ def test_a_link_is_neither_followed_nor_adopted(boot: Callable[[], Cells], path:
     git.check()
     assert outside.read_text() == "def area(): return 'outside'\n"
     assert (path / AREA).read_text() == "def area(): return 'here'\n"
+
+
+def test_a_folder_that_is_a_link_is_left_to_its_user(boot: Callable[[], Cells], path: Path, git: Git) -> None:
+    elsewhere = path.with_name("elsewhere")
+    (path / "functions/a").rename(elsewhere)
+    (path / "functions/a").symlink_to(elsewhere)
+    put(path / RATE, "RATE = 2\n")
+    cells = boot()
+    assert "area" not in cells.namespace
+    done = reconciled(cells)
+    assert (done.adopted, done.left) == (("RATE",), (RelPath("functions/a"),))
+    git.check(f" D {AREA}\n?? functions/a\n")
+    cells.run("def area(): return 'here'")
+    assert cells.error is None
+    assert (elsewhere / "area.py").read_bytes() == GOOD
+
+
+def test_what_git_by_hand_writes_is_for_no_one_else_either(
+    path: Path, git: Git, no_git_configuration: Path, tmp_path: Path
+) -> None:
+    """With the usual umask git makes files that others may read; nobody gets through the folder above to them."""
+    place = Place(tmp_path / "made", "made", Origin.ENVIRONMENT)
+    homes = Homes(tmp_path / "data", tmp_path / "state", tmp_path / "cache")
+
+    def ready() -> Ready:
+        opening = open_layer(place, homes, author=ADA, disk=RealDisk())
+        assert isinstance(opening, Ready)
+        return opening
+
+    before = os.umask(0o022)
+    try:
+        store = ready().store
+        store.commit([Write(AREA, GOOD)], KEEP)
+        store.commit([Write(AREA, GOOD + b"# more\n"), Write(RATE, b"RATE = 1\n")], KEEP)
+        made = Git(place.path)
+        made("revert", "--no-edit", "HEAD")
+        made("gc", "-q")
+    finally:
+        os.umask(before)
+    assert ready().store.files() == {AREA: GOOD}
+    assert stat.S_IMODE(place.path.stat().st_mode) == 0o700
+    objects = [file for file in (place.path / ".git/objects").rglob("*") if file.is_file()]
+    assert objects
+    assert not [file for file in objects if file.stat().st_mode & 0o077]
+
+
+def test_another_name_of_a_file_keeps_what_it_has(boot: Callable[[], Cells], path: Path, git: Git) -> None:
+    """A hard link to a definition is a copy from the next keep on, whoever made it."""
+    other = path.with_name("other.py")
+    os.link(path / AREA, other)
+    boot().run("def area(): return 'new'")
+    assert other.read_bytes() == GOOD
+    assert (path / AREA).stat().st_nlink == 1
+    git.check()

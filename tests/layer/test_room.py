@@ -436,15 +436,18 @@ def test_a_file_taken_away_by_hand_is_written_again() -> None:
     assert cells.restarted().names == {"f", "g"}
 
 
-def test_a_file_edited_by_hand_is_what_was_run_last() -> None:
-    cells = Cells()
+def test_a_file_edited_by_hand_is_what_was_run_last(tmp_path: Path) -> None:
+    cells = Cells(drafts=tmp_path)
     cells.run("def f(): return 1")
     cells.store.edit(RelPath("functions/f/f.py"), b"def f(): return 2\n")  # type: ignore[attr-defined]
     another = "the layer had another f, which is not of this kernel"
     assert said(cells.run("def f(): return 1")) == [f"keep f; {another}"]
     cells.store.edit(RelPath("functions/f/f.py"), b"def f() -> ...\n")  # type: ignore[attr-defined]
     assert said(cells.run("def f(): return 1")) == ["keep f"]
+    assert cells.warnings == [f"what a hand had made of functions/f/f.py is in {tmp_path / 'functions/f/f.py'}"]
     assert cells.files == {RelPath("functions/f/f.py"): "def f(): return 1\n"}
+    assert (tmp_path / "functions/f/f.py").read_text() == "def f() -> ...\n"
+    assert [entry.subject for entry in cells.store.log(3)] == ["keep f", "adopt f", "keep f"]
     assert not cells.layer.report.skipped
 
 
