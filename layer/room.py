@@ -400,8 +400,8 @@ class Layer:
                 return said
             if self._store.is_behind and not was_behind:
                 said.append(
-                    f"kept, though another program holds {self.root / '.git/index.lock'}; until it lets go, "
-                    "`git status` lists what is kept as removed"
+                    f"kept, though another program holds {self.root / '.git/index.lock'}; until that is gone "
+                    "`git status` lists what is kept as removed; where no git runs, remove the file"
                 )
             try:
                 self.record.committed(commit, made, plan.forgot, context)

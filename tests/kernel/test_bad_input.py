@@ -413,9 +413,24 @@ def test_a_layer_that_becomes_another_folder_meanwhile(kernel: Kernel) -> None:
     assert tree(kernel.home.layer) == {"thesis.tex": "years of work"}
 
 
-def test_a_lock_that_another_program_holds_is_told(kernel: Kernel) -> None:
+def test_an_index_that_another_program_holds_costs_nothing_and_is_told(kernel: Kernel) -> None:
     kernel.run("def before():\n    return 1")
     lock = kernel.home.layer / ".git/index.lock"
+    lock.touch()
+    kept, told = kernel.run("def while_locked():\n    return 1").notices
+    assert kept == "[layer: kept while_locked]"
+    assert f"another program holds {lock}; until that is gone `git status` lists what is kept as removed" in told
+    assert kernel.run("def still_locked():\n    return 1").notices == ["[layer: kept still_locked]"]
+    assert lock.exists()
+    lock.unlink()
+    watch_for(kernel, "not get_ipython().workspace.layer._store.is_behind")
+    assert kernel.home.status() == ""
+    assert [commit.subject for commit in kernel.home.log()] == ["keep still_locked", "keep while_locked", "keep before"]
+
+
+def test_a_lock_that_another_program_holds_is_told(kernel: Kernel) -> None:
+    kernel.run("def before():\n    return 1")
+    lock = kernel.home.layer / ".git/refs/heads/main.lock"
     lock.touch()
     told = refused(kernel, "while_locked")
     assert f"{lock} has been held by another program for " in told
