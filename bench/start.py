@@ -69,6 +69,7 @@ def prepare(kernel: Kernel) -> None:
         if time.monotonic() > until:
             sys.exit(f"there is no bundle after {PATIENCE:g} s")
         time.sleep(0.1)
+    kernel.run("pass")  # it lives, so that what it has loaded is held to do no harm
     kernel.kill()
 
 

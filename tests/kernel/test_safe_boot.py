@@ -327,7 +327,7 @@ def test_torture(layer: Home, new_kernel: StartKernel) -> None:
 
 @pytest.mark.parametrize(
     "default",
-    ["os.closerange(3, 200)", "asyncio.get_event_loop().close()", "threading.Timer(0.01, os._exit, (1,)).start()"],
+    ["os.closerange(3, 200)", "asyncio.get_event_loop().close()", "asyncio.get_event_loop().call_soon(os._exit, 1)"],
 )
 def test_what_ends_the_kernel_after_it_was_loaded_is_left_out_of_the_next_start(
     layer: Home, new_kernel: StartKernel, default: str
