@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from perdure.layer.proof import Unloadable
 
 _COMMITS = 20  # of a log, unless asked for more
+_DIGITS = 18  # of such a number: more commits than any layer has, and what counting takes
 _LAST = 3  # commits in the summary
 _COUNT = re.compile(r"(?:^|\s)-n\s*(\d+)(?=\s|$)")
 
@@ -70,7 +71,7 @@ def log(workspace: Workspace, rest: str) -> Shown:
     if layer is None:
         return no_layer(workspace)
     counted = _COUNT.search(rest)
-    limit = int(counted[1]) if counted else _COMMITS
+    limit = int(counted[1][:_DIGITS]) if counted else _COMMITS
     name = _COUNT.sub(" ", rest).strip()
     entries = layer.past(name).log(limit) if name and limit else layer.log(limit)
     if not entries:

@@ -1,7 +1,8 @@
 """Which global names code mentions, whether it reads them or speaks of them in a string: what may reach a definition.
 
 Exact where syntax tells it, as `scope` is. Beyond it count the identifiers in strings that are given to eval, exec,
-compile, getattr, profilers, debuggers, `globals()[…]` and magics; words in other strings say nothing. Pure.
+compile, getattr, profilers, debuggers, `globals()[…]` and magics, and in all strings where a namespace is taken whole;
+words in other strings say nothing. Pure.
 """
 
 from __future__ import annotations
@@ -23,9 +24,12 @@ _EVALUATING = frozenset(
 _RUN = "run"  # of profilers and debuggers, and of much else
 _RUNNING = frozenset({"cProfile", "profile", "pdb", "bdb", "trace", "Profile", "Pdb", "Bdb", "Trace"})
 _NAMESPACES = frozenset({"globals", "locals", "vars"})
+# What else gives a namespace whole: by a call without arguments, and as an attribute of frames and shells.
+_LISTING = _NAMESPACES | {"dir"}
+_HELD = frozenset({"user_ns", "user_global_ns", "f_globals", "f_locals"})
 _LINE, _CELL = "run_line_magic", "run_cell_magic"
 _SYSTEM = frozenset({"system", "getoutput", "getsystem"})
-_TOLD = rf"\b(?:{'|'.join(sorted(_EVALUATING | _NAMESPACES | _SYSTEM | {_LINE, _CELL, _RUN, 'global', 'del'}))})\b"
+_TOLD = rf"\b(?:{'|'.join(sorted(_EVALUATING | _LISTING | _HELD | _SYSTEM | {_LINE, _CELL, _RUN, 'global', 'del'}))})\b"
 _EXPANDED = r"\{[^{}]*\}|\$\w+"
 # These take names of the layer's as names; nothing of theirs has to be loaded.
 _OUR_MAGICS = frozenset({"cells", "forget", "keep", "layer"})
@@ -52,7 +56,45 @@ def spoken(nodes: Iterable[ast.AST], text: str) -> frozenset[str]:
     """The names that `nodes`, whose text is `text`, speak of and do not read: in strings, by `global`, by `del`."""
     if not re.search(_TOLD, text):
         return frozenset()  # nearly always
-    return frozenset(name for node in walk(nodes) for name in _spoken(node))
+    nodes = [*nodes]
+    names = frozenset(name for node in walk(nodes) for name in _spoken(node))
+    return names | _looked_up(nodes)
+
+
+def _looked_up(nodes: Sequence[ast.AST]) -> frozenset[str]:
+    """Where a namespace is taken whole, as in `"f" in globals()`, any string may name what is looked up in it.
+
+    What is looked up by a constant in the same place, `globals()["f"]`, tells all by itself; docstrings tell nothing.
+    """
+    asked: set[int] = set()  # what is asked for one constant name
+    silent: set[int] = set()
+    strings: list[ast.Constant] = []
+    taken: list[ast.AST] = []
+    for node in walk(nodes):
+        match node:
+            case ast.Subscript(value=value, slice=ast.Constant()):
+                asked.add(id(value))
+            case ast.Call(func=ast.Attribute(attr="get", value=value), args=[ast.Constant(), *_]):
+                asked.add(id(value))
+            case ast.Expr(value=ast.Constant() as docstring):
+                silent.add(id(docstring))
+            case ast.Constant(value=str()):
+                strings.append(node)
+        if _is_listing(node) or (isinstance(node, ast.Attribute) and node.attr in _HELD):
+            taken.append(node)
+    if all(id(node) in asked and _is_call_of_namespace(node) for node in taken):
+        return frozenset()
+    return frozenset(name for node in strings if id(node) not in silent for name in words(str(node.value)))
+
+
+def _is_listing(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in _LISTING
+        and not node.args
+        and not node.keywords
+    )
 
 
 def _spoken(node: ast.AST) -> Iterable[str]:
@@ -107,7 +149,7 @@ def _is_namespace(function: ast.expr) -> bool:
     return isinstance(function, ast.Attribute) and _is_call_of_namespace(function.value)
 
 
-def _is_call_of_namespace(value: ast.expr) -> bool:
+def _is_call_of_namespace(value: ast.AST) -> bool:
     return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in _NAMESPACES
 
 

@@ -1,7 +1,8 @@
 """The debugger, loaded when a front end first asks something of it: debugpy makes a sixth of a start.
 
 ipykernel loads it with every kernel, to know whether it is there. That is answered by looking for the package, in the
-name of `ipykernel.debugger`, by a module that gives way to the real one as soon as anything else is asked of it.
+name of `ipykernel.debugger`, by a module that gives way to the real one as soon as anything else is asked of it. What
+`breakpoint()` does is debugpy's to say as well, so the first one loads it.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ def stand_in() -> None:
         module: Any = _StandIn(_NAME, "Stands for the real module until that is needed.")
         module._is_debugpy_available = importlib.util.find_spec("debugpy") is not None
         sys.modules[_NAME] = ipykernel.debugger = module
+        if module._is_debugpy_available and sys.breakpointhook is sys.__breakpointhook__:
+            sys.breakpointhook = _breakpoint
 
 
 class _StandIn(ModuleType):
@@ -41,6 +44,14 @@ def _loaded() -> ModuleType:
     if isinstance(sys.modules.get(_NAME), _StandIn):
         del sys.modules[_NAME]
     return importlib.import_module(_NAME)
+
+
+def _breakpoint(*args: Any, **kwargs: Any) -> Any:
+    """Stands for the hook that debugpy sets as it is loaded: it passes over `breakpoint()` where no debugger listens."""
+    _loaded()
+    if sys.breakpointhook is _breakpoint:  # debugpy could not be loaded, or leaves it alone
+        sys.breakpointhook = sys.__breakpointhook__
+    return sys.breakpointhook(*args, **kwargs)
 
 
 class LateDebugger:

@@ -53,6 +53,18 @@ def test_a_breakpoint_stops_in_a_function_of_a_cell(new_kernel: StartKernel, pro
     assert answer.value == "3"
 
 
+@pytest.mark.parametrize("program", [STOCK, PERDURE], ids=["stock", "perdure"])
+def test_breakpoint_is_passed_over_where_no_debugger_listens(new_kernel: StartKernel, program: tuple[str, ...]) -> None:
+    kernel = new_kernel(program).start()
+    cell = "def halted(n):\n    breakpoint()\n    return n\n\nhalted(3)"
+    for _ in range(2):
+        answer = kernel.run(cell)
+        assert (answer.error, answer.value, answer.stdout, answer.stderr) == (None, "3", "", "")
+    debug(kernel, "debugInfo")
+    assert kernel.run(cell, inputs=["c"]).prompts == ()
+    assert kernel.run("import sys\nsys.breakpointhook = lambda *_: print('mine')\nbreakpoint()").stdout == "mine\n"
+
+
 def test_an_expression_in_a_stopped_cell_may_name_what_is_deferred(home: Home, new_kernel: StartKernel) -> None:
     packages = Packages(home.root / "packages", "slow")
     path = os.pathsep.join([str(packages.folder), os.environ.get("PYTHONPATH", "")])

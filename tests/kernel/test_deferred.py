@@ -164,6 +164,8 @@ def shared_layer(tmp_path_factory: pytest.TempPathFactory) -> Any:
         "%who",
         "%whos",
         "dir()",
+        "sorted(globals())\ndef noted():\n    'The area.'",
+        "globals().get('other', 'area')",
         "%%bash\necho area",
     ],
 )
@@ -405,7 +407,7 @@ def test_what_is_deleted_is_not_loaded_for_that(booted: Booted, packages: Packag
     assert packages.imports == []
     answer = kernel.run("del nowhere, _hidden")
     assert answer.error == "NameError: name 'nowhere' is not defined"
-    assert kernel.run("'_hidden' in globals()").value == "False"
+    assert kernel.run("'_hid' + 'den' in globals()").value == "False"
     assert kernel.run("1 / 0\ndel _hidden").status == "error"
     assert packages.imports == []
     assert kernel.run("_hidden(1)\ndel _hidden").notices == ["[layer: forgot _hidden]"]

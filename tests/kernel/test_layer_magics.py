@@ -51,6 +51,7 @@ def test_the_log_of_a_definition_that_became_a_class(kernel: Kernel) -> Iterator
     assert re.fullmatch(r"In\[\d+\] shapes\.ipynb", rows[1][3])
     assert len(said(kernel, "%layer log log_area -n 1")) == 2
     assert len(said(kernel, "%layer log -n 3")) == 4
+    assert said(kernel, f"%layer log -n {10**30}") == said(kernel, "%layer log -n 1000")
     assert said(kernel, "%layer log log_aera") == ["Nothing is kept under log_aera; near it: log_area."]
     yield
     assert said(kernel, "%layer log log_area")[1:] == lines
