@@ -461,7 +461,7 @@ def test_a_file_where_a_folder_of_the_layer_should_be(kernel: Kernel) -> None:
 def test_a_fault_of_one_cell_leaves_the_layer_as_it_was(kernel: Kernel) -> None:
     kernel.run("def before():\n    return 1")
     files, log = kernel.home.files(), kernel.home.log()
-    lock = kernel.home.layer / ".git/index.lock"
+    lock = kernel.home.layer / ".git/refs/heads/main.lock"
     lock.touch()
     kernel.run("def before():\n    return 2\ndel before\nNEW = 1")
     lock.unlink()

@@ -10,10 +10,10 @@ def test_a_commit_at_the_end_of_a_cell_goes_on_and_the_reply_comes(kernel: Kerne
     (kernel.home.layer / ".git" / "index.lock").touch()  # as an editor open in `git commit` has it
     answer = kernel.finish_interrupting(kernel.send("def waits(): pass"))
     assert answer.status == "ok"
-    assert [told["name"] for told in answer.perdure["not_kept"]] == ["waits"]
+    assert answer.perdure["kept"] == ["waits"]
 
 
-def test_between_two_statements_it_ends_the_cell_and_what_was_not_kept_is_said(kernel: Kernel) -> None:
+def test_between_two_statements_it_ends_the_cell_and_what_was_kept_is_said(kernel: Kernel) -> None:
     kernel.run("def before(): pass")
     (kernel.home.layer / ".git" / "index.lock").touch()
     answer = kernel.finish_interrupting(kernel.send("def waits(): pass\nprint('went on')"))
@@ -21,4 +21,4 @@ def test_between_two_statements_it_ends_the_cell_and_what_was_not_kept_is_said(k
     assert answer.error is not None
     assert "KeyboardInterrupt" in answer.error
     assert answer.stdout == ""
-    assert [told["name"] for told in answer.perdure["not_kept"]] == ["waits"]
+    assert answer.perdure["kept"] == ["waits"]

@@ -267,8 +267,9 @@ def test_a_definition_that_deletes_the_layer(layer: Home, new_kernel: StartKerne
     delete = ["import shutil", f"shutil.rmtree({str(layer.layer)!r})"]
     put(layer, a_good=definition("a_good"), delete=definition("delete", *delete), zed=definition("zed"))
     kernel = new_kernel().start()
-    assert len(kernel.hello) == 1
     assert kernel.run("a_good(), delete(), zed()").value == "('a_good', 'delete', 'zed')"
+    (told,) = kernel.run("def new(): ...").notices[-1:]
+    assert "new not kept" in told
 
 
 def test_a_cache_that_cannot_be_written_is_done_without(layer: Home, new_kernel: StartKernel) -> None:
