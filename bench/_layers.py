@@ -8,7 +8,7 @@ import random
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -60,7 +60,15 @@ _SHARES = ((Kind.FUNCTION, 0.65), (Kind.CLASS, 0.2), (Kind.VALUE, 0.15))
 
 def definitions(count: int) -> dict[str, str]:
     """`count` files by path, of functions, classes and constants that import of the standard library alone."""
-    chance = random.Random(count)
+    return _some(random.Random(count), count, {})
+
+
+def more(there: Mapping[str, str], count: int) -> dict[str, str]:
+    """`count` more of the kind, none of which is in the file of one that is `there`."""
+    return _some(random.Random(-count), count, there)
+
+
+def _some(chance: random.Random, count: int, taken: Mapping[str, str]) -> dict[str, str]:
     files: dict[str, str] = {}
     for name in _names(chance):
         (kind,) = chance.choices([kind for kind, _ in _SHARES], [share for _, share in _SHARES])
@@ -74,7 +82,8 @@ def definitions(count: int) -> dict[str, str]:
             case _:
                 name = name.upper()
                 text = f"{name} = {{{number}: 'a', {number + 1}: ['b', {number}]}}\n"
-        files.setdefault(path_of(kind, Key(name)), text)
+        if (path := path_of(kind, Key(name))) not in taken:
+            files.setdefault(path, text)
         if len(files) == count:
             break
     return files

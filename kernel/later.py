@@ -13,7 +13,18 @@ from perdure.layer.git_dulwich import NEEDED
 # From the inside out: what a step imports is then little more than the module that it names.
 _ROOMS = (
     *("telling", "secret", "known", "purity", "stages", "running", "dependents", "callables", "compose", "attached"),
-    *("blocks", "decide", "plan", "deciding", "git_tree", "git_index", "git_objects", "git_commit", "git_recovery"),
+    *(
+        "blocks",
+        "decide",
+        "plan",
+        "deciding",
+        "git_tree",
+        "git_entries",
+        "git_index",
+        "git_objects",
+        "git_commit",
+        "git_recovery",
+    ),
     *("others", "reread", "handwork", "reconciling", "drafts", "git_heal"),
 )
 

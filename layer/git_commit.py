@@ -54,6 +54,7 @@ class Commits:
         self._refs = refs
         self._read = read
         self._objects = LooseObjects(self._git / "objects", disk)
+        self._known: Index | None = None  # as it was published here last
         self._published = ""  # checksum of the index that was published here last
         self._stubborn: int | None = None  # inode of a lock on the index that was waited for in vain
         self.is_behind = False  # whether the index lacks what was committed while others held its lock
@@ -87,7 +88,9 @@ class Commits:
         is_held = self._take(lock, journal)
         if self._refs.head() != built.head:
             built = self._build(leaves, message, when)
-        index = index_of(self._path)
+        # What is made of it here is known only once it is published, and until then it is nobody's.
+        known, self._known = self._known, None
+        index = index_of(self._path, known)
         agreed = agreement(self._git, built.head.commit, index.checksum)
         if not os.path.lexists(lock.target):
             # To git a missing index is an empty one, but ours must not be: the next commit by hand would take all that
@@ -129,7 +132,8 @@ class Commits:
                     ignored = frozenset() if any(map(is_ignore_file, wanted)) else agreed.ignored
                     # The same was done to index and tree, so they agree still.
                     remember(self._git, Agreement(built.commit, data[-20:].hex(), ignored))
-                self._published, self.is_behind = data[-20:].hex(), False
+                index.data, self._known = data, index
+                self._published, self.is_behind = index.checksum, False
                 return built.commit
             built = self._build(leaves, message, when)
             if built.commit is None:

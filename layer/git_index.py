@@ -10,77 +10,40 @@ import hashlib
 import os
 import stat
 import struct
-from collections.abc import Container, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import field, replace
 from pathlib import Path
 
 from .errors import LayerUnusable
+from .git_entries import CHECKSUM_SIZE, HEAD_SIZE, Entries, Staged, Stat, cut_out, is_conflicted
 from .git_objects import object_id
 from .git_tree import Entry
-from .slots import fact, state
+from .slots import state
 
-_HEAD = struct.Struct(">10I20sH")
-_EXTENDED = 0x4000
-_ASSUMED_UNCHANGED = 0x8000
-_STAGE = 0x3000
-_LENGTH = 0x0FFF
-_SKIP_WORKTREE = 0x4000  # among the extended flags
 _LINK = 0o120000
 _SUBMODULE = 0o160000
 _NANO = 1_000_000_000
+_UNSEEN = Stat(0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 
 class UnreadableIndex(ValueError):
     """These bytes are no index, or one in a form that is not read here; the text says which."""
 
 
-@fact
-class Stat:
-    """What git remembers of a file to see whether it was touched; each number cut to 32 bits."""
-
-    ctime: int
-    ctime_ns: int
-    mtime: int
-    mtime_ns: int
-    dev: int
-    ino: int
-    uid: int
-    gid: int
-    size: int
-
-    @classmethod
-    def of(cls, found: os.stat_result) -> Stat:
-        ctime, mtime = divmod(found.st_ctime_ns, _NANO), divmod(found.st_mtime_ns, _NANO)
-        numbers = (*ctime, *mtime, found.st_dev, found.st_ino, found.st_uid, found.st_gid, found.st_size)
-        return cls(*(number & 0xFFFFFFFF for number in numbers))
-
-
-_UNSEEN = Stat(0, 0, 0, 0, 0, 0, 0, 0, 0)
-
-
-@fact
-class Staged:
-    """One entry of the index."""
-
-    entry: Entry
-    stat: Stat
-    flags: int = 0  # without the length of the name
-    extended: int = 0
-
-    @property
-    def unwatched(self) -> bool:
-        """Whether git was told not to look at the working file."""
-        return bool(self.flags & _ASSUMED_UNCHANGED or self.extended & _SKIP_WORKTREE)
-
-
 @state
 class Index:
     """The index as it is being made ready: path → entry, and the paths that a merge left in conflict."""
 
-    staged: dict[bytes, Staged] = field(default_factory=dict)
+    staged: Entries = field(default_factory=Entries)
     conflicted: set[bytes] = field(default_factory=set)
     mtime_ns: int = 0  # of the file that was read
-    checksum: str = ""  # that it had, in hex digits; empty where there was none
+    data: bytes = b""  # that was read or written last
+    young: frozenset[bytes] | None = None  # all that can be racy is among these and what was put; None: not known
+
+    @property
+    def checksum(self) -> str:
+        """That the file has, in hex digits; empty where there was none."""
+        return self.data[-CHECKSUM_SIZE:].hex()
 
     def put(self, path: bytes, entry: Entry, found: os.stat_result) -> None:
         """Stage a file that is as `entry` says. A file above it, which is a folder now, goes."""
@@ -92,10 +55,11 @@ class Index:
         """Stage `entry` without knowing the working file: git, and `differs`, look into it."""
         self.staged[path] = Staged(entry, _UNSEEN)
 
-    def clear_below(self, paths: Container[bytes]) -> None:
+    def clear_below(self, paths: Iterable[bytes]) -> None:
         """Take away what stands below any of `paths`, which are files now."""
-        for other in [other for other in self.staged if any(above in paths for above in _above(other))]:
-            del self.staged[other]
+        for path in paths:
+            for other in self.staged.below(path):
+                del self.staged[other]
 
     def remove(self, path: bytes) -> None:
         self.staged.pop(path, None)
@@ -144,21 +108,47 @@ class Index:
         untouched, so those that were touched lose their size, by which git looks again. Most builds of git compare
         whole seconds.
         """
-        version = 3 if any(staged.extended for staged in self.staged.values()) else 2
-        out = [struct.pack(">4sII", b"DIRC", version, len(self.staged))]
-        for path, staged in sorted(self.staged.items()):
-            if self.is_racy(staged, tick=_NANO) and self.differs(root, path, staged):
-                staged = replace(staged, stat=replace(staged.stat, size=0))
-            out.append(_packed(path, staged))
-        data = b"".join(out)
+        for path in self._racy():
+            staged = self.staged[path]
+            if self.differs(root, path, staged):
+                self.staged[path] = replace(staged, stat=replace(staged.stat, size=0))
+        data = self.staged.to_bytes()
         return data + hashlib.sha1(data, usedforsecurity=False).digest()
 
+    def stands_as(self, data: bytes, mtime_ns: int) -> bool:
+        """Whether this is the index of these bytes, of a file of that mtime; then it goes on as one read from it.
 
-def index_of(layer: Path) -> Index:
-    """The index of the repository at `layer`; an empty one where there is none. LayerUnusable where it is damaged."""
+        What was not racy for an older file is not for this one: only the rest has to be looked at.
+        """
+        if data != self.data or mtime_ns < self.mtime_ns or self.conflicted:
+            return False
+        young = {*(self.staged.since(self.mtime_ns // _NANO) if self.young is None else self.young), *self.staged.put}
+        self.mtime_ns = mtime_ns
+        self.young = frozenset(path for path in young if self._is_young(path))
+        self.staged.put.clear()
+        return True
+
+    def _racy(self) -> list[bytes]:
+        """The paths of which git, comparing whole seconds, cannot tell by their stat whether they were changed."""
+        if self.young is None:
+            return self.staged.since(self.mtime_ns // _NANO)
+        return [path for path in sorted(self.young | self.staged.put) if self._is_young(path)]
+
+    def _is_young(self, path: bytes) -> bool:
+        return path in self.staged and self.is_racy(self.staged[path], tick=_NANO)
+
+
+def index_of(layer: Path, known: Index | None = None) -> Index:
+    """The index of the repository at `layer`; an empty one where there is none. LayerUnusable where it is damaged.
+
+    It is `known`, where the file is as that was written.
+    """
     try:
         with open(layer / ".git" / "index", "rb") as file:
-            return read_index(file.read(), os.fstat(file.fileno()).st_mtime_ns)
+            data, mtime_ns = file.read(), os.fstat(file.fileno()).st_mtime_ns
+        if known is not None and known.stands_as(data, mtime_ns):
+            return known
+        return read_index(data, mtime_ns)
     except FileNotFoundError:
         return Index()
     except UnreadableIndex as fault:
@@ -169,21 +159,21 @@ def index_of(layer: Path) -> Index:
 def read_index(data: bytes, mtime_ns: int) -> Index:
     """The index of these bytes, read from a file of that mtime. Raises UnreadableIndex."""
     # With index.skipHash git leaves the checksum zero.
-    if data[-20:] not in (hashlib.sha1(data[:-20], usedforsecurity=False).digest(), bytes(20)):
+    if data[-CHECKSUM_SIZE:] not in (hashlib.sha1(data[:-CHECKSUM_SIZE], usedforsecurity=False).digest(), bytes(20)):
         raise UnreadableIndex("its checksum is wrong")
     try:
         signature, version, count = struct.unpack_from(">4sII", data)
         if signature != b"DIRC" or version not in (2, 3, 4):
             raise UnreadableIndex(f"it is of version {version}")
-        index = Index(mtime_ns=mtime_ns, checksum=data[-20:].hex())
-        at = 12
-        path = b""
+        index = Index(mtime_ns=mtime_ns, data=data)
+        at, path, entries = HEAD_SIZE, b"", {}
         for _ in range(count):
-            path, staged, at = _unpacked(data, at, path, version)
-            if staged.flags & _STAGE:
+            path, entry, at = cut_out(data, at, path, version)
+            if is_conflicted(entry):
                 index.conflicted.add(path)
             else:
-                index.staged[path] = staged
+                entries[path] = entry
+        index.staged = Entries(entries)
         for name in _extensions(data, at):
             if not name[:1].isupper():  # what git may not leave aside, neither may we
                 raise UnreadableIndex(f"it has the extension {name.decode('ascii', 'replace')}")
@@ -199,49 +189,8 @@ def _above(path: bytes) -> Iterator[bytes]:
         end = path.find(b"/", end + 1)
 
 
-def _packed(path: bytes, staged: Staged) -> bytes:
-    s = staged.stat
-    flags = (staged.flags & ~(_LENGTH | _EXTENDED)) | min(len(path), _LENGTH) | (_EXTENDED if staged.extended else 0)
-    numbers = (s.ctime, s.ctime_ns, s.mtime, s.mtime_ns, s.dev, s.ino, staged.entry.mode, s.uid, s.gid, s.size)
-    data = _HEAD.pack(*numbers, bytes.fromhex(staged.entry.id), flags)
-    if staged.extended:
-        data += staged.extended.to_bytes(2, "big")
-    data += path
-    return data + bytes(8 - len(data) % 8)  # one NUL at least
-
-
-def _unpacked(data: bytes, start: int, previous: bytes, version: int) -> tuple[bytes, Staged, int]:
-    ctime, ctime_ns, mtime, mtime_ns, dev, ino, mode, uid, gid, size, name, flags = _HEAD.unpack_from(data, start)
-    at = start + _HEAD.size
-    extended = 0
-    if flags & _EXTENDED:
-        extended = int.from_bytes(data[at : at + 2], "big")
-        at += 2
-    if version == 4:
-        dropped, at = _varint(data, at)
-        end = data.index(b"\0", at)
-        path = previous[: len(previous) - dropped] + data[at:end]
-        at = end + 1
-    else:
-        end = data.index(b"\0", at)
-        path = data[at:end]
-        at = start + ((end - start) // 8 + 1) * 8
-    found = Stat(ctime, ctime_ns, mtime, mtime_ns, dev, ino, uid, gid, size)
-    return path, Staged(Entry(mode, name.hex()), found, flags & ~_LENGTH, extended), at
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    byte = data[at]
-    value = byte & 0x7F
-    while byte & 0x80:
-        at += 1
-        byte = data[at]
-        value = ((value + 1) << 7) | (byte & 0x7F)
-    return value, at + 1
-
-
 def _extensions(data: bytes, at: int) -> Iterator[bytes]:
-    while at < len(data) - 20:
+    while at < len(data) - CHECKSUM_SIZE:
         name, size = struct.unpack_from(">4sI", data, at)
         yield name
         at += 8 + size

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from perdure.layer.git import GitStore
 from perdure.layer.git_agreed import Agreement, agreement, in_doubt, is_clean, remember
-from perdure.layer.git_index import Stat, index_of
+from perdure.layer.git_entries import Stat
+from perdure.layer.git_index import index_of
 from perdure.layer.store import Dirt, Remove, Write
 
 from .git_cli import AREA, KEEP, RATE, Git, created, opened, put

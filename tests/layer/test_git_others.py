@@ -13,7 +13,8 @@ import pytest
 from perdure.layer.definition import RelPath
 from perdure.layer.errors import LayerUnusable, StoreFault
 from perdure.layer.git import GitStore
-from perdure.layer.git_index import Stat, index_of
+from perdure.layer.git_entries import Stat
+from perdure.layer.git_index import index_of
 from perdure.layer.store import Dirt, NotRead, Remove, Write
 
 from .git_cli import ADA, AREA, KEEP, RATE, Git, opened, put
