@@ -26,12 +26,15 @@ class Disk(Protocol):
         """Make the folder and those above it, 0700 each; one that is there already is left as it is."""
         ...
 
-    def write(self, path: Path, data: bytes, *, mode: int = FILE_MODE) -> os.stat_result:
-        """Replace or make the file in one step, on disk when this returns; gives the new file's stat."""
+    def write(self, path: Path, data: bytes, *, mode: int = FILE_MODE, listed: bool = True) -> os.stat_result:
+        """Replace or make the file in one step, on disk when this returns; gives the new file's stat.
+
+        Unless it is to be `listed`: then it may be the old one again after a power cut, until its folder is synced.
+        """
         ...
 
-    def append(self, path: Path, data: bytes) -> None:
-        """Add to the end of the file, made 0600 if missing, on disk when this returns."""
+    def append(self, path: Path, data: bytes, *, synced: bool = True) -> None:
+        """Add to the end of the file, made 0600 if missing; on disk when this returns, if it is to be `synced`."""
         ...
 
     def cut(self, path: Path, size: int) -> None:
@@ -45,8 +48,12 @@ class Disk(Protocol):
         """
         ...
 
-    def remove(self, path: Path) -> None:
-        """Take the file away, for good when this returns; a missing one is no fault."""
+    def remove(self, path: Path, *, listed: bool = True) -> None:
+        """Take the file away, a missing one is no fault; for good when this returns, or as with `write`."""
+        ...
+
+    def sync(self, folder: Path) -> None:
+        """Have on disk which files are in the folder."""
         ...
 
     def remove_folder(self, path: Path) -> None:
@@ -81,7 +88,7 @@ class RealDisk:
             self.make_folder(path.parent)
         path.mkdir(mode=FOLDER_MODE, exist_ok=True)
 
-    def write(self, path: Path, data: bytes, *, mode: int = FILE_MODE) -> os.stat_result:
+    def write(self, path: Path, data: bytes, *, mode: int = FILE_MODE, listed: bool = True) -> os.stat_result:
         temporary = path.with_name(f".{os.urandom(8).hex()}.tmp")  # see is_temporary
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         try:
@@ -94,18 +101,20 @@ class RealDisk:
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
-        sync_folder(path.parent)
+        if listed:
+            sync_folder(path.parent)
         return path.stat()
 
-    def append(self, path: Path, data: bytes) -> None:
+    def append(self, path: Path, data: bytes, *, synced: bool = True) -> None:
         new = not path.exists()
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, FILE_MODE)
         try:
             _write_all(fd, data)
-            os.fsync(fd)
+            if synced:
+                os.fsync(fd)
         finally:
             os.close(fd)
-        if new:
+        if new and synced:
             sync_folder(path.parent)
 
     def cut(self, path: Path, size: int) -> None:
@@ -124,12 +133,16 @@ class RealDisk:
                 target.unlink(missing_ok=True)
                 raise
 
-    def remove(self, path: Path) -> None:
+    def remove(self, path: Path, *, listed: bool = True) -> None:
         try:
             path.unlink()
         except FileNotFoundError:
             return
-        sync_folder(path.parent)
+        if listed:
+            sync_folder(path.parent)
+
+    def sync(self, folder: Path) -> None:
+        sync_folder(folder)
 
     def remove_folder(self, path: Path) -> None:
         path.rmdir()

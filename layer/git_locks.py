@@ -78,19 +78,20 @@ class LockFile:
         with told_as_fault(self.target):
             try:
                 # Git writes into its lock and renames that; a lock that is always the same file is known after a kill.
-                self._disk.write(self.target, data)
+                self._disk.write(self.target, data, listed=False)
             finally:
                 self._published = inode_of(self.target)
-            self.release()
+            self.release(listed=False)
+            self._disk.sync(self.target.parent)  # once for both
 
     def still_stands(self) -> bool:
         """Whether the target is the file that was published here."""
         return self._published is not None and inode_of(self.target) == self._published
 
-    def release(self) -> None:
+    def release(self, *, listed: bool = True) -> None:
         """Let go of the lock if it is still held."""
         if self._holds():
-            self._disk.remove(self.path)
+            self._disk.remove(self.path, listed=listed)
         self._inode = None
 
     def _holds(self) -> bool:

@@ -89,9 +89,9 @@ class Refs:
             return False
         line = f"{old.commit or NOTHING} {new} {log_entry}\n".encode()
         # The reflogs come first, as git has it: a line about a move that did not happen misleads less than a move
-        # that no reflog tells of, which `git reflog` could not undo.
-        journal.append(self._git / "logs" / "HEAD", line)
-        journal.append(self._git / "logs" / old.branch, line)
+        # that no reflog tells of, which `git reflog` could not undo. Git does not sync them either.
+        journal.append(self._git / "logs" / "HEAD", line, synced=False)
+        journal.append(self._git / "logs" / old.branch, line, synced=False)
         lock.publish(f"{new}\n".encode(), journal)
         return True
 

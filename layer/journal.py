@@ -80,7 +80,7 @@ class Journal:
         with told_as_fault(path):
             self.disk.remove(path)
 
-    def append(self, path: Path, data: bytes) -> None:
+    def append(self, path: Path, data: bytes, *, synced: bool = True) -> None:
         """Add to the end of the file; undoing cuts the file to what it was, unless others have added more."""
         self.make_folder(path.parent)
         size = path.stat().st_size if path.exists() else None
@@ -93,7 +93,7 @@ class Journal:
 
         self.note(undo)
         with told_as_fault(path):
-            self.disk.append(path, data)
+            self.disk.append(path, data, synced=synced)
 
     def undo(self, because: BaseException) -> None:
         """Take everything back, last first. What cannot be taken back is told in a note on `because`."""
@@ -108,7 +108,7 @@ class Journal:
         """Let go of what was kept for undoing."""
         for spare in self._spares:
             try:
-                self.disk.remove(spare)
+                self.disk.remove(spare, listed=spare is self._spares[-1])
             except OSError:
                 pass  # a second name too many harms nothing, and what it was for is decided
         self._spares.clear()

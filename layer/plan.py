@@ -83,7 +83,7 @@ def step(
 
     `unread` are names of files that no table has, since they could not be read.
     """
-    stands = {entry.path: entry.definition for entry in after.entries.values() if entry.path in after.touched}
+    stands = {path: definition for path in after.touched if (definition := after.at(path)) is not None}
     changes: list[Change] = [
         Write(path, render(definition)) for path, definition in sorted(stands.items()) if before.at(path) != definition
     ]

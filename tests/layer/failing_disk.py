@@ -14,7 +14,7 @@ from perdure.layer.disk import FILE_MODE, Disk, RealDisk
 T = TypeVar("T")
 
 TAKES_SPACE = frozenset({"make_folder", "write", "append"})
-WRITES = TAKES_SPACE | {"link", "rename", "remove"}
+WRITES = TAKES_SPACE | {"link", "rename", "remove", "sync"}
 
 When = Literal["before", "after", "half"]
 """Nothing was done; all was done but for the last fsync; a half was done (of an append, else as before)."""
@@ -39,11 +39,14 @@ class FailingDisk:
     def make_folder(self, path: Path) -> None:
         self._do("make_folder", path, lambda: self.disk.make_folder(path))
 
-    def write(self, path: Path, data: bytes, *, mode: int = FILE_MODE) -> os.stat_result:
-        return self._do("write", path, lambda: self.disk.write(path, data, mode=mode))
+    def write(self, path: Path, data: bytes, *, mode: int = FILE_MODE, listed: bool = True) -> os.stat_result:
+        return self._do("write", path, lambda: self.disk.write(path, data, mode=mode, listed=listed))
 
-    def append(self, path: Path, data: bytes) -> None:
-        self._do("append", path, lambda: self.disk.append(path, data), lambda: self.disk.append(path, data[::2]))
+    def append(self, path: Path, data: bytes, *, synced: bool = True) -> None:
+        def act(data: bytes) -> None:
+            self.disk.append(path, data, synced=synced)
+
+        self._do("append", path, lambda: act(data), lambda: act(data[::2]))
 
     def cut(self, path: Path, size: int) -> None:
         self._do("cut", path, lambda: self.disk.cut(path, size))
@@ -51,8 +54,11 @@ class FailingDisk:
     def link(self, source: Path, target: Path) -> None:
         self._do("link", target, lambda: self.disk.link(source, target))
 
-    def remove(self, path: Path) -> None:
-        self._do("remove", path, lambda: self.disk.remove(path))
+    def remove(self, path: Path, *, listed: bool = True) -> None:
+        self._do("remove", path, lambda: self.disk.remove(path, listed=listed))
+
+    def sync(self, folder: Path) -> None:
+        self._do("sync", folder, lambda: self.disk.sync(folder))
 
     def remove_folder(self, path: Path) -> None:
         self._do("remove_folder", path, lambda: self.disk.remove_folder(path))

@@ -9,6 +9,7 @@ import shutil
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -61,11 +62,10 @@ def layer(path: Path, store: GitStore, git: Git) -> Path:
 class DeadlyDisk(FailingDisk):
     """Kills its process at the `at`-th operation of any kind: before it, after it, or with half of it done."""
 
-    def write(self, path: Path, data: bytes, *, mode: int = FILE_MODE) -> os.stat_result:
+    def write(self, path: Path, data: bytes, *, mode: int = FILE_MODE, listed: bool = True) -> os.stat_result:
         torn = path.with_name(".0123456789abcdef.tmp")
-        return self._do(
-            "write", path, lambda: self.disk.write(path, data, mode=mode), lambda: torn.write_bytes(data[::2])
-        )
+        whole = partial(self.disk.write, path, data, mode=mode, listed=listed)
+        return self._do("write", path, whole, lambda: torn.write_bytes(data[::2]))
 
     def _do(self, name: str, path: Path, act: Callable[[], T], half: Callable[[], object] | None = None) -> T:
         self.done.append((name, path))
