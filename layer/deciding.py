@@ -14,7 +14,7 @@ from .binding import bound_names
 from .blocks import taken
 from .compose import looks_secret
 from .decide import decide
-from .definition import Definition
+from .definition import Definition, Key
 from .errors import LayerError
 from .given import given_by
 from .interrupts import interrupts_deferred
@@ -41,6 +41,7 @@ class Deciding:
         self._outcomes: list[Outcome] = []
         self._edits: list[Kept | Forgotten] = []
         self._ahead: Table | None = None  # the layer's table as it will be after the commit
+        self._forced: set[Key] = set()  # what looks like a secret and is kept because it was asked for
         self._looked = False  # whether it was asked since the last commit if others moved the layer
 
     def offer(
@@ -91,10 +92,15 @@ class Deciding:
                 self._outcomes.append(statement)
                 return
             # A secret is kept only by who was told that it is one; the second time it is asked for, they were.
-            if name not in layer.variables.told_secret and (found := suspect(statement.text, statement.node)):
+            found = suspect(statement.text, statement.node)
+            if found and name not in layer.variables.told_secret:
                 self._take(looks_secret(name, found), statement)
                 return
+            before = len(self._edits)
             self._decide(statement, forced=True)
+            if found:
+                edits = (edit for edit in self._edits[before:] if isinstance(edit, Kept))
+                self._forced.update(edit.definition.key for edit in edits)
             if name in self.kept:
                 layer.variables.changed.discard(name)  # it is written as it is now
 
@@ -144,6 +150,7 @@ class Deciding:
         A commit that fails makes each definition a `NotKept`; nothing of it is written then.
         """
         outcomes, edits, ahead = self._outcomes, self._edits, self._ahead
+        forced, self._forced = self._forced, set()
         self._outcomes, self._edits, self._ahead, self._looked = [], [], None, False
         if ahead is None:
             return outcomes, []
@@ -159,7 +166,7 @@ class Deciding:
             if isinstance(outcome, Kept) or (isinstance(outcome, Forgotten) and outcome.name not in back)
         ]
         try:
-            warnings = self._layer.commit(edits, context)
+            warnings = self._layer.commit(edits, context, forced)
         except LayerError as fault:
             failed = [_failed(outcome, fault) if outcome in edits else outcome for outcome in outcomes]
             return failed, []

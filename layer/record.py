@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 
 from .boot_report import Skipped
@@ -26,12 +26,23 @@ class Record:
         for each in files:
             self._events.record(EventName.FILE_SKIPPED, **where, path=each.path, reason=each.reason_on_record)
 
-    def committed(self, commit: CommitId, kept: Mapping[Key, RelPath], forgot: Iterable[str], context: Context) -> None:
-        """This kernel made `commit` for the cell of `context`; `kept` are definitions and their files."""
+    def committed(
+        self,
+        commit: CommitId,
+        kept: Mapping[Key, RelPath],
+        forgot: Iterable[str],
+        context: Context,
+        forced: Container[Key] = (),
+    ) -> None:
+        """This kernel made `commit` for the cell of `context`; `kept` are definitions and their files.
+
+        `forced` are those of them that look like a secret, and that the user asked for all the same.
+        """
         self._keepers.kept(kept, context.notebook)
         where = {"notebook": context.notebook} if context.notebook is not None else {}
         for key, path in kept.items():
-            self._events.record(EventName.DEFINITION_RECORDED, key=key, path=path, commit=commit, **where)
+            asked = {"forced": True} if key in forced else {}
+            self._events.record(EventName.DEFINITION_RECORDED, key=key, path=path, commit=commit, **where, **asked)
         for name in forgot:
             self._events.record(EventName.DEFINITION_FORGOTTEN, key=name, commit=commit)
 

@@ -7,7 +7,7 @@ does not need is imported where it is entered: no kernel's first reply waits for
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, MutableMapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -353,8 +353,8 @@ class Layer:
             self.reread()  # with what is live now
             return done
 
-    def commit(self, edits: Iterable[Kept | Forgotten], context: Context) -> list[str]:
-        """Write what `edits` come to; the sentences to warn with.
+    def commit(self, edits: Iterable[Kept | Forgotten], context: Context, forced: Container[Key] = ()) -> list[str]:
+        """Write what `edits` come to; the sentences to warn with. `forced` are secrets that were asked for.
 
         Raises:
             LayerError: nothing was written.
@@ -404,7 +404,7 @@ class Layer:
                     "`git status` lists what is kept as removed; where no git runs, remove the file"
                 )
             try:
-                self.record.committed(commit, made, plan.forgot, context)
+                self.record.committed(commit, made, plan.forgot, context, forced)
             except StoreFault as fault:
                 said.append(f"kept, but not on record: {fault}")
             return said

@@ -536,3 +536,16 @@ def test_what_a_cell_deletes_and_defines_as_it_was_stays() -> None:
     assert len(again.store.log()) == 1
     again.run("def g(): pass")
     assert again.restarted().names == {"f", "g"}
+
+
+def test_a_secret_that_was_asked_for_is_on_record_as_such() -> None:
+    events = Events()
+    cells = Cells(events=events)
+    assert said(cells.run("API_KEY = 'abcd1234efgh'")) == ["not API_KEY: looks like a secret"]
+    assert events.recorded == []
+    assert said(cells.keep("API_KEY")) == ["keep API_KEY"]
+    cells.run("RATE = 2")
+    assert [(fields["key"], fields.get("forced")) for _, fields in events.recorded] == [
+        ("API_KEY", True),
+        ("RATE", None),
+    ]
