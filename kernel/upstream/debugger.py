@@ -47,7 +47,7 @@ def _loaded() -> ModuleType:
 
 
 def _breakpoint(*args: Any, **kwargs: Any) -> Any:
-    """Stands for the hook that debugpy sets as it is loaded: it passes over `breakpoint()` where no debugger listens."""
+    """Stands for the hook that debugpy sets as it is loaded, and that does nothing where no debugger listens."""
     _loaded()
     if sys.breakpointhook is _breakpoint:  # debugpy could not be loaded, or leaves it alone
         sys.breakpointhook = sys.__breakpointhook__
