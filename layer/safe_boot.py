@@ -49,7 +49,8 @@ def judge(
 ) -> Verdict:
     """What to make of a trial. Pure. `accused` are the marks of what was loading when a start ended, at `when`."""
     refused: dict[str, str] = {**tried.slow}
-    facts: list[Mapping[str, object]] = []
+    # What hung is tried after all others the next time: there may be so many that nothing had a turn beside them.
+    facts: list[Mapping[str, object]] = [{"slow": sorted(tried.slow)}] if tried.slow else []
     for mark, how in tried.fatal.items():
         if mark not in accused:
             refused[mark] = f"it killed the process that tried it ({how})"
@@ -202,6 +203,7 @@ class SafeBoot:
             [mark for mark in known.proven if mark in there and mark not in accused],
             Bounds(self._bounds.file_seconds, max(seconds, 0)),
             defers,
+            [mark for mark in unproven if mark in known.slow],
         )
         tried = try_out(job, max(seconds, 0) * 1.2)
         return judge(there, accused, known, tried, unproven, f"{datetime.now():%Y-%m-%d %H:%M}")

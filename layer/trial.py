@@ -20,6 +20,7 @@ from .bounds import Bounds
 from .slots import fact
 
 _OUTSIDE = "it killed more than itself"
+_BRIEF = 0.5  # seconds that a file has at first: of many that hang none takes the turn of another
 
 
 @fact
@@ -39,6 +40,7 @@ class Job:
     proven: Collection[str]  # marks of its files that need no trial
     bounds: Bounds
     defers: bool = False  # whether what imports packages waits, and so is not tried
+    slow: Collection[str] = ()  # marks of its files that are tried last
 
 
 @fact
@@ -52,9 +54,24 @@ class Tried:
 
 
 def try_out(job: Job, seconds: float, clock: Callable[[], float] = time.monotonic) -> Tried:
-    """Try the job's files in another process, and in a next one where one ends that; all of them have `seconds`."""
+    """Try the job's files in another process, and in a next one where one ends that; all of them have `seconds`.
+
+    A file that takes long is tried once more when all others were, and only then has all the time that a file may have.
+    So has what is known to take long.
+    """
     until = clock() + seconds
-    tried = Tried({}, {}, (), False)
+    quick = Folder(job.folder.root, [*job.folder.without, *job.slow])
+    brief = replace(job.bounds, file_seconds=min(_BRIEF, job.bounds.file_seconds))
+    tried = _try_all(replace(job, folder=quick, bounds=brief), Tried({}, {}, (), False), until, clock)
+    takes_long = tried.slow if brief != job.bounds else {}
+    if not tried.is_whole or not (takes_long or job.slow):
+        return tried
+    again = _try_all(job, replace(tried, slow={} if takes_long else tried.slow), until, clock)
+    slow = {mark: why for mark, why in tried.slow.items() if mark not in {*again.fatal, *again.harmless}}
+    return replace(again, slow={**slow, **again.slow})
+
+
+def _try_all(job: Job, tried: Tried, until: float, clock: Callable[[], float]) -> Tried:
     while (left := until - clock()) > 0:
         again = _run(job, tried, left)
         tried = Tried(
@@ -76,6 +93,7 @@ def _run(job: Job, tried: Tried, seconds: float) -> Tried:
         "before": [{"root": folder.root, "without": sorted(folder.without)} for folder in job.before],
         "folder": {"root": job.folder.root, "without": sorted(without)},
         "defers": job.defers,
+        "slow": sorted(job.slow),
         "proven": sorted({*job.proven, *tried.harmless}),
         "bounds": asdict(replace(job.bounds, boot_seconds=min(seconds, job.bounds.boot_seconds))),
     }

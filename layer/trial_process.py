@@ -37,7 +37,7 @@ def main(job: Mapping[str, Any]) -> None:
         files = _files(folder)
         shipped.load(CellsFolder(Path(folder["root"]), None, files))
     files, root = _files(job["folder"]), Path(job["folder"]["root"])
-    watch = _Forking(files, {*job["proven"]}, Bounds(**job["bounds"]), report)
+    watch = _Forking(files, {*job["proven"]}, {*job["slow"]}, Bounds(**job["bounds"]), report)
     load(shipped, root, files, watch)
     report.write(json.dumps({"end": not watch.is_late}) + "\n")
     report.flush()
@@ -53,9 +53,17 @@ def _files(folder: Mapping[str, Any]) -> dict[RelPath, bytes]:
 class _Forking:
     """A watch that loads a file only after a fork did."""
 
-    def __init__(self, files: Mapping[RelPath, bytes], proven: Collection[str], bounds: Bounds, report: TextIO) -> None:
+    def __init__(
+        self,
+        files: Mapping[RelPath, bytes],
+        proven: Collection[str],
+        slow: Collection[str],
+        bounds: Bounds,
+        report: TextIO,
+    ) -> None:
         self._marks = {path: mark_of(path, data) for path, data in files.items()}
         self._proven = proven
+        self._slow = slow
         self._bounds = bounds
         self._report = report
         self._until = time.monotonic() + bounds.boot_seconds
@@ -64,12 +72,13 @@ class _Forking:
     def refuses(self, _: RelPath) -> str | None:
         return None
 
-    def comes_last(self, _: RelPath) -> bool:
-        return False
+    def comes_last(self, path: RelPath) -> bool:
+        return self._marks[path] in self._slow
 
     def run(self, path: RelPath, act: Callable[[], None]) -> str | None:
         mark = self._marks[path]
         if mark in self._proven:
+            self._write(trying=mark)  # it may kill all the same, now that something else is there
             act()
             return None
         seconds = self._bounds.of_next(self._until - time.monotonic())

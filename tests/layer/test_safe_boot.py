@@ -141,8 +141,8 @@ def test_who_did_no_harm_when_tried_is_accused_once_and_condemned_the_second_tim
     assert known.died == {A: "it killed the kernel at a start (then)"}
 
 
-def test_what_hung_in_the_trial_is_left_out_once() -> None:
-    assert judged(Tried({}, {B: "it hung"}, (), True)) == Verdict({B: "it hung"}, ())
+def test_what_hung_in_the_trial_is_left_out_once_and_comes_last_from_then_on() -> None:
+    assert judged(Tried({}, {B: "it hung"}, (), True)) == Verdict({B: "it hung"}, ({"slow": [B]},))
 
 
 def test_what_hung_in_the_trial_and_was_loading_is_known_for_good() -> None:
@@ -218,6 +218,20 @@ def test_a_trial_tells_good_from_bad_and_goes_on_after_one_that_kills_it(tmp_pat
     assert tried.slow == {marks["hangs"]: "it took over 0.5 s to load"}
     assert {*tried.harmless} == {marks["fine"], marks["raises"]}
     assert tried.is_whole
+
+
+def test_what_hangs_takes_no_turn_of_another_in_a_trial_and_what_is_slow_has_its_time(tmp_path: Path) -> None:
+    hang, slow = "import time\ntime.sleep(60)\n", "import time\ntime.sleep(1.5)\n"
+    texts = {f"a{i:02}": f"{hang}def a{i:02}(): pass\n" for i in range(12)}
+    texts |= {"b": f"{slow}def b(): pass\n"} | {f"g{i:02}": f"def g{i:02}(): pass\n" for i in range(20)}
+    files = write(tmp_path, **texts)
+    marks = {path.rpartition("/")[2].removesuffix(".py"): mark_of(path, data) for path, data in files.items()}
+    last = [mark for name, mark in marks.items() if name[0] == "a"]
+    tried = try_out(Job((), Folder(str(tmp_path), ()), (), Bounds(4, 10)), 12)
+    assert {*tried.harmless} >= {mark for name, mark in marks.items() if name[0] == "g"}
+    assert tried.slow.keys() >= {*last}
+    tried = try_out(Job((), Folder(str(tmp_path), ()), (), Bounds(4, 9), slow=last), 11)
+    assert {*tried.harmless} == {mark for name, mark in marks.items() if name[0] in "bg"}
 
 
 # The journal.
