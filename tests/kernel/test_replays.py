@@ -70,7 +70,7 @@ def plain(text: str) -> str:
     text = re.sub(r"ipykernel_\d+", "ipykernel_…", text)
     text = re.sub(r"s-[0-9a-f]{8}", "s-…", text)
     text = re.sub(r"\b[0-9a-f]{7,40}\b", "…", text)
-    return re.sub(r"\d+(\.\d+)? (ns|μs|µs|ms|s)\b|\d\d:\d\d|\d+ (second|minute)s? ago", "…", text)
+    return re.sub(r"\d+(\.\d+)?(e\+\d+)? (ns|μs|µs|ms|s)\b|\d\d:\d\d|\d+ (second|minute)s? ago", "…", text)
 
 
 def seen(answer: Answer) -> dict[str, Any]:

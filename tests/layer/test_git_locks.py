@@ -201,9 +201,7 @@ def test_threads_take_turns(store: GitStore, git: Git) -> None:
     git.check()
 
 
-def test_an_interrupt_waits_until_the_commit_is_whole(
-    store: GitStore, git: Git, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupt_waits_until_the_commit_is_whole(store: GitStore, git: Git, interruptible: None) -> None:
     class Interrupting(RealDisk):
         """Sends SIGINT at every write."""
 

@@ -72,7 +72,7 @@ def test_a_signal_that_another_thread_receives(heard: list[int]) -> None:
     assert heard == [signal.SIGINT]
 
 
-def test_the_default_raises_after_the_block() -> None:
+def test_the_default_raises_after_the_block(interruptible: None) -> None:
     after = []
 
     def work() -> None:
