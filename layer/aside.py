@@ -9,8 +9,9 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
-from contextlib import nullcontext
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, TextIO
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
 
 # What lies on the kernel's path, as the folder that it works in, may have names of the standard library, or ours: that
 # is the path of the files alone. Nor is it ours alone, where such names may lie too: so that comes last.
-_HOUSE = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+HOUSE = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
 _PROGRAM = (
-    f"import json, sys; job = json.loads(sys.stdin.buffer.readline()); sys.path.append({_HOUSE!r}); "
+    f"import json, sys; job = json.loads(sys.stdin.buffer.readline()); sys.path.append({HOUSE!r}); "
     "from perdure.layer.{} import main; sys.path[:] = job['sys_path']; main(job)"
 )
 
@@ -48,6 +49,30 @@ def start(module: str, environ: Mapping[str, str] | None = None, folder: Path | 
         cwd=folder,
         start_new_session=True,  # what kills its whole group does not reach the kernel
     )
+
+
+def leave(
+    words: Sequence[str], *, data: bytes = b"", environ: Mapping[str, str] | None = None, folder: Path | None = None
+) -> None:
+    """Start a process that is sent `data` and that nobody hears of again. Raises nothing.
+
+    It is to fork and end at once, so that none of the kernel's children is there for user code to wait for.
+    """
+    threading.Thread(target=_wait_for, args=(words, data, environ, folder), name="perdure-aside", daemon=True).start()
+
+
+def _wait_for(words: Sequence[str], data: bytes, environ: Mapping[str, str] | None, folder: Path | None) -> None:
+    with suppress(OSError):
+        subprocess.run(
+            words,
+            input=data,
+            env=environ,
+            cwd=folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            check=False,
+        )
 
 
 def step_aside() -> tuple[TextIO, dict[str, object]]:

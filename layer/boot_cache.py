@@ -89,9 +89,14 @@ class Plan:
             {paths[number]: packages for number, packages in self.waiting.items()},
             self.hidden,
             self.ambient,
-            Answers(self.cheap, self.there),
+            self.answers,
             self.is_whole,
         )
+
+    @property
+    def answers(self) -> Answers:
+        """What that boot was told of packages."""
+        return Answers(self.cheap, self.there)
 
 
 class Bundle:

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import marshal
 import os
-import subprocess
 import sys
-import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -17,6 +15,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
+from .aside import HOUSE, leave
 from .boot_cache import YOUNG, Bundle, Plan, bundle_file, edition, write
 from .boot_files import Known
 from .boot_journal import mark_of
@@ -31,11 +30,10 @@ from .install import compile_file
 from .starting import Bundling
 from .store import Stamp
 
-# The process that is started forks and ends, so that none of the kernel's children is there for user code to wait for.
 # It needs nothing of the kernel's path but us, and what lies on that may have names of the standard library, or ours.
 _PROGRAM = (
     "import os, sys; data = sys.stdin.buffer.read(); os.fork() and os._exit(0); import marshal; "
-    "job = marshal.loads(data); sys.path.append(job['house']); from perdure.layer.bundling import main; main(job)"
+    f"job = marshal.loads(data); sys.path.append({HOUSE!r}); from perdure.layer.bundling import main; main(job)"
 )
 _NICE = 19
 _ABANDONED = 3600  # seconds: what was not written to its end by then never is
@@ -43,21 +41,8 @@ _ABANDONED = 3600  # seconds: what was not written to its end by then never is
 
 def write_in_background(cache: Path, bundlings: list[Bundling]) -> None:
     """Have the bundles written by another process. Raises nothing: without them the next start is slower."""
-    house = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
-    job = marshal.dumps({"house": house, "cache": str(cache), "bundles": [*map(as_plain, bundlings)]})
-    threading.Thread(target=_start, args=(job,), name="perdure-bundling", daemon=True).start()
-
-
-def _start(job: bytes) -> None:
-    with suppress(OSError):
-        subprocess.run(
-            [sys.executable, "-P", *["-O"] * sys.flags.optimize, "-c", _PROGRAM],
-            input=job,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            check=False,
-        )
+    job = marshal.dumps({"cache": str(cache), "bundles": [*map(as_plain, bundlings)]})
+    leave([sys.executable, "-P", *["-O"] * sys.flags.optimize, "-c", _PROGRAM], data=job)
 
 
 def as_plain(bundling: Bundling) -> dict[str, Any]:

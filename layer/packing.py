@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
-import threading
-from contextlib import suppress
 from pathlib import Path
+
+from .aside import leave
 
 LIMIT = 6_700
 """Loose objects from which on they are packed: git's own `gc.auto`."""
@@ -20,8 +19,7 @@ LIMIT = 6_700
 _SAMPLE = "17"  # one of the 256 folders, which are filled evenly; git looks at this one too
 _NAME = 38  # hex digits
 _NICE = "19"
-# Git's own lock has one `git gc` at a time in a repository, whoever starts it. The process that is started forks and
-# ends, so that none of the kernel's children is there for user code to wait for.
+# Git's own lock has one `git gc` at a time in a repository, whoever starts it.
 _PROGRAM = (
     "import os, sys; os.fork() and os._exit(0); os.umask(0o077); os.nice(int(sys.argv[1])); "
     "os.execv(sys.argv[2], sys.argv[2:])"
@@ -48,7 +46,8 @@ def pack(layer: Path) -> bool:
     if git is None:
         return False
     words = [git, f"--git-dir={layer / '.git'}", f"--work-tree={layer}", "gc", "--quiet"]
-    threading.Thread(target=_start, args=(words, layer), name="perdure-packing", daemon=True).start()
+    environ = {name: value for name, value in os.environ.items() if name not in _ELSEWHERE}
+    leave([sys.executable, "-I", "-S", "-c", _PROGRAM, _NICE, *words], environ=environ, folder=layer)
     return True
 
 
@@ -60,17 +59,3 @@ def tells_of_no_git(layer: Path) -> bool:
     except OSError:
         return False  # told, or not to be remembered: better once too little than at every start
     return True
-
-
-def _start(words: list[str], layer: Path) -> None:
-    with suppress(OSError):
-        subprocess.run(
-            [sys.executable, "-I", "-S", "-c", _PROGRAM, _NICE, *words],
-            cwd=layer,
-            env={name: value for name, value in os.environ.items() if name not in _ELSEWHERE},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            check=False,
-        )

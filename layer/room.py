@@ -26,7 +26,7 @@ from .run import Run
 from .session import Context
 from .shipped import LoadedFolder, Location, Shipped
 from .starting import Replayed, Started
-from .store import Dirt, LogEntry, Remove, Store
+from .store import LogEntry, Remove, Store
 from .table import Entry, Table
 from .tracked import Tracked
 from .view import InLayer, Variable, View
@@ -123,10 +123,6 @@ class Layer:
         for loaded in self.shipped.folders:
             self.record.skipped(loaded.report.skipped, loaded.path)
         self.record.skipped(self.report.skipped)
-
-    def dirt(self) -> Dirt:
-        """What `git status` lists in the layer's folder."""
-        return self.tracked.dirt()
 
     def reconcile(self) -> None:
         """Take in what a hand did to the files before this kernel loaded them; once, and before it keeps anything.
@@ -391,7 +387,7 @@ class Layer:
                 for definition in definitions_of(edit):
                     self.image.install(definition, InPlace())
                     self.deferred.replaced(definition)
-                if isinstance(edit, Forgotten) and not self._is_shipped_live(edit.name):
+                if isinstance(edit, Forgotten) and not self.shipped.is_live(edit.name):
                     self.deferred.gone(edit.name)
                     if edit.asked:
                         self.image.remove(edit.name)
@@ -408,11 +404,6 @@ class Layer:
             except StoreFault as fault:
                 said.append(f"kept, but not on record: {fault}")
             return said
-
-    def _is_shipped_live(self, name: str) -> bool:
-        """Whether what is live under `name` is what a cells folder gives."""
-        shipped = self.shipped.definitions.get(name)
-        return shipped is not None and self.image.live.get(name) is shipped
 
     def _skipped_files_of(self, keys: Iterable[Key], table: Table) -> list[RelPath]:
         """Files that were skipped at boot and whose names now have another, or none: left, they would come back."""

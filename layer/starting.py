@@ -215,7 +215,7 @@ class Starting:
             and plan.defers == self._deferred.active
             and plan.ambient <= self._image.namespace.keys()
             and watch.knows_no_harm_of([Mark(plan.marks[number]) for number in plan.loaded])
-            and self._deferred.tells_the_same(plan.recipe().answers)
+            and self._deferred.tells_the_same(plan.answers)
         )
 
     def _replay(self, bundle: Bundle, watch: FolderWatch) -> Done:

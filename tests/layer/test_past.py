@@ -88,7 +88,7 @@ def test_before_newlines_that_git_converted_is_the_version_before(cells: Cells) 
     assert isinstance(cells.store, MemoryStore)
     cells.store.edit(RelPath("functions/a/area.py"), b"def area(): return 2\r\n")
     assert version(cells.layer.past("area").before())[1] == "def area(): return 1\n"
-    assert cells.layer.dirt().changed == ("functions/a/area.py",)
+    assert cells.layer.tracked.dirt().changed == ("functions/a/area.py",)
     cells.run("def area(): return 3")
     assert subjects(cells, "area") == ["keep area"] * 3  # and nothing to adopt
 
