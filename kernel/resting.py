@@ -5,6 +5,7 @@ Imported with the first of them, as all that it needs: a start does without.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from perdure.layer.bundling import write_in_background
@@ -32,7 +33,7 @@ class Resting:
     def step(self) -> bool:
         """Do some of what can be done now; whether there is more. The workspace knows all of what was loaded.
 
-        Leave the next start its bundles, import what cells are likely to need, take in what hands did, pack.
+        Leave the next start its bundles, import what cells are likely to need, take in what hands did, settle, pack.
         """
         workspace = self._workspace
         self.leave_bundles()
@@ -42,6 +43,9 @@ class Resting:
             return True
         if (layer := workspace.layer) is not None:
             self._reconcile(layer)
+            with suppress(LayerError):  # what is kept lasts all the same
+                if layer.settle():
+                    return True
             if said := self._packing.step(layer.root):
                 workspace.untold.news(f"[layer: {said}]")
         return False

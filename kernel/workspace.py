@@ -12,7 +12,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
@@ -294,6 +294,19 @@ class Workspace:
     def settle(self) -> None:
         """Somebody hears of the kernel: what it has loaded did it no harm."""
         self._safe.settle()
+
+    def end(self) -> None:
+        """The kernel ends in order."""
+        self.settle()
+        if self.layer is not None:
+            with suppress(LayerError):  # what is kept lasts all the same
+                while not self.layer.tracked.is_settled:
+                    self.layer.settle()
+
+    @property
+    def awaits_rest(self) -> bool:
+        """Whether `rest` has something to do, though it had nothing before."""
+        return self._layer is not None and not self._layer.tracked.is_settled
 
     @property
     def awaits_reply(self) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -20,24 +21,30 @@ _NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK)
 
 
 class Disk(Protocol):
-    """What the layer asks of a file system. Every method raises OSError as the system gives it."""
+    """What the layer asks of a file system. Every method raises OSError as the system gives it.
+
+    What is not to be `synced` is done as far as other processes see; a power cut may undo it, or leave a file empty.
+    """
 
     def make_folder(self, path: Path) -> None:
         """Make the folder and those above it, 0700 each; one that is there already is left as it is."""
         ...
 
-    def write(self, path: Path, data: bytes, *, mode: int = FILE_MODE, listed: bool = True) -> os.stat_result:
-        """Replace or make the file in one step, on disk when this returns; gives the new file's stat.
+    def write(
+        self, path: Path, data: bytes, *, mode: int = FILE_MODE, synced: bool = True, begun_in: Path | None = None
+    ) -> os.stat_result:
+        """Replace or make the file in one step, on disk when this returns if it is to be; gives the new file's stat.
 
-        Unless it is to be `listed`: then it may be the old one again after a power cut, until its folder is synced.
+        It is written in the folder `begun_in` and then moved: on ext4 a new file takes ten times as long in a folder
+        that seldom gets one as in one that often does.
         """
         ...
 
     def append(self, path: Path, data: bytes, *, synced: bool = True) -> None:
-        """Add to the end of the file, made 0600 if missing; on disk when this returns, if it is to be `synced`."""
+        """Add to the end of the file, made 0600 if missing; on disk when this returns, if it is to be."""
         ...
 
-    def cut(self, path: Path, size: int) -> None:
+    def cut(self, path: Path, size: int, *, synced: bool = False) -> None:
         """Take from the file what stands after its first `size` bytes."""
         ...
 
@@ -48,12 +55,12 @@ class Disk(Protocol):
         """
         ...
 
-    def remove(self, path: Path, *, listed: bool = True) -> None:
-        """Take the file away, a missing one is no fault; for good when this returns, or as with `write`."""
+    def remove(self, path: Path, *, synced: bool = True) -> None:
+        """Take the file away, a missing one is no fault; for good when this returns, if it is to be."""
         ...
 
-    def sync(self, folder: Path) -> None:
-        """Have on disk which files are in the folder."""
+    def sync(self, path: Path) -> None:
+        """Have on disk what is in the file, or which files are in the folder; one that cannot be opened is left out."""
         ...
 
     def remove_folder(self, path: Path) -> None:
@@ -70,9 +77,9 @@ def is_temporary(name: str) -> bool:
     return name.endswith(".tmp") and re.fullmatch(_TEMPORARY, name) is not None
 
 
-def sync_folder(path: Path) -> None:
-    """Put the folder's entries on disk: a rename survives a power cut only after this."""
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+def sync(path: str | Path) -> None:
+    """Put a file, or a folder's entries, on disk: a rename survives a power cut only after its folder was."""
+    fd = os.open(path, os.O_RDONLY)
     try:
         os.fsync(fd)
     finally:
@@ -84,29 +91,42 @@ class RealDisk:
 
     def make_folder(self, path: Path) -> None:
         # Path.mkdir(parents=True) would give the mode to the last folder only.
-        if not path.parent.is_dir():
-            self.make_folder(path.parent)
+        if os.path.isdir(path):
+            return
+        self.make_folder(path.parent)
         path.mkdir(mode=FOLDER_MODE, exist_ok=True)
 
-    def write(self, path: Path, data: bytes, *, mode: int = FILE_MODE, listed: bool = True) -> os.stat_result:
-        temporary = path.with_name(f".{os.urandom(8).hex()}.tmp")  # see is_temporary
+    def write(
+        self, path: Path, data: bytes, *, mode: int = FILE_MODE, synced: bool = True, begun_in: Path | None = None
+    ) -> os.stat_result:
+        target = os.fspath(path)
+        folder = os.path.dirname(target)
+        temporary = os.path.join(begun_in or folder, f".{os.urandom(8).hex()}.tmp")  # see is_temporary
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         try:
             try:
                 _write_all(fd, data)
-                os.fsync(fd)
+                if synced:
+                    os.fsync(fd)
             finally:
                 os.close(fd)
-            os.replace(temporary, path)
+            os.replace(temporary, target)
+        except OSError as fault:
+            with suppress(FileNotFoundError):
+                os.unlink(temporary)
+            if fault.errno != errno.EXDEV:
+                raise
+            return self.write(path, data, mode=mode, synced=synced)
         except BaseException:
-            temporary.unlink(missing_ok=True)
+            with suppress(FileNotFoundError):
+                os.unlink(temporary)
             raise
-        if listed:
-            sync_folder(path.parent)
-        return path.stat()
+        if synced:
+            sync(folder)
+        return os.stat(target)
 
     def append(self, path: Path, data: bytes, *, synced: bool = True) -> None:
-        new = not path.exists()
+        new = synced and not os.path.exists(path)
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, FILE_MODE)
         try:
             _write_all(fd, data)
@@ -114,11 +134,13 @@ class RealDisk:
                 os.fsync(fd)
         finally:
             os.close(fd)
-        if new and synced:
-            sync_folder(path.parent)
+        if new:
+            sync(path.parent)
 
-    def cut(self, path: Path, size: int) -> None:
+    def cut(self, path: Path, size: int, *, synced: bool = False) -> None:
         os.truncate(path, size)
+        if synced:
+            sync(path)
 
     def link(self, source: Path, target: Path) -> None:
         try:
@@ -133,23 +155,24 @@ class RealDisk:
                 target.unlink(missing_ok=True)
                 raise
 
-    def remove(self, path: Path, *, listed: bool = True) -> None:
+    def remove(self, path: Path, *, synced: bool = True) -> None:
         try:
-            path.unlink()
+            os.unlink(path)
         except FileNotFoundError:
             return
-        if listed:
-            sync_folder(path.parent)
+        if synced:
+            sync(path.parent)
 
-    def sync(self, folder: Path) -> None:
-        sync_folder(folder)
+    def sync(self, path: Path) -> None:
+        with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+            sync(path)
 
     def remove_folder(self, path: Path) -> None:
         path.rmdir()
 
     def rename(self, source: Path, target: Path) -> None:
         os.replace(source, target)
-        sync_folder(target.parent)
+        sync(target.parent)
 
 
 def _write_all(fd: int, data: bytes) -> None:

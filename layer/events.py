@@ -5,7 +5,7 @@ Owns the names of the events and the fields every one has. Decides nothing: who 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
@@ -54,11 +54,22 @@ class EventLog:
         Raises:
             StoreFault: it could not be written.
         """
+        self.record_all([(event, fields)])
+
+    def record_all(self, events: Iterable[tuple[EventName, Mapping[str, object]]]) -> None:
+        """Write several events down together, each with its fields, as `record` does one.
+
+        Raises:
+            StoreFault: they could not be written; some may be.
+        """
         time = self._clock().astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        head = {"time": time, "session": self._session, "event": event.value}
-        if taken := head.keys() & fields.keys():
-            raise ValueError(f"{', '.join(sorted(taken))}: every event has this field already")
-        jsonlines.add_line(self._path, head | fields, self._disk)
+        lines = []
+        for event, fields in events:
+            head = {"time": time, "session": self._session, "event": event.value}
+            if taken := head.keys() & fields.keys():
+                raise ValueError(f"{', '.join(sorted(taken))}: every event has this field already")
+            lines.append({**head, **fields})
+        jsonlines.add_lines(self._path, lines, self._disk)
 
     def read(self) -> Iterator[Event]:
         """Every event, oldest first; a torn line is passed over.

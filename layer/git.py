@@ -10,7 +10,7 @@ import os
 import shutil
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,17 +20,19 @@ from .disk import Disk
 from .errors import LayerUnusable, StoreBusy, StoreFault, UnknownCommit
 from .git_dulwich import Reader, git_identity
 from .git_files import definition_files, definition_stamps, drop_empty_folders, one_file, unknown_files
-from .git_locks import TURN, WAIT, turn
+from .git_locks import REDO, TURN, WAIT, turn
 from .git_refs import Refs
 from .interrupts import interrupts_deferred
-from .journal import Journal, told_as_fault
+from .journal import Journal, size_of, told_as_fault
 from .store import FALLBACK, Change, Changed, CommitId, Dirt, Identity, LogEntry, Message, Stamp, Write, parts
 
 if TYPE_CHECKING:
     from .git_commit import Commits
     from .git_history import History
     from .git_recovery import Note
+    from .git_redo import RedoLog
 
+_AT_ONCE = 16  # files synced in one step: some milliseconds
 _FOLDERS = ("objects/info", "objects/pack", "refs/heads", "refs/tags", "info")
 _FILES = {
     # gc.auto: git would pack in the middle of a cell. autocrlf: a file's bytes are what was kept. sharedRepository:
@@ -96,23 +98,52 @@ class GitStore:
         from .git_recovery import Note
 
         wanted = {change.path: change.data if isinstance(change, Write) else None for change in changes}
-        with self._turn(), self._committing(Note.of(wanted)) as journal:
-            commit = self._commits.make(wanted, message, journal)
-            # From here on the commit stands, whatever happens.
-            journal.settle()
-            for path, data in wanted.items():
-                if data is None:
-                    drop_empty_folders(self.path, path, self._disk.remove_folder)
+        with self._turn():
+            with self._committing(Note.of(wanted, redo=self._redo.size), synced=False) as journal:
+                commit = self._commits.make(wanted, message, journal)
+                # From here on the commit stands, whatever happens.
+                journal.settle()
+                for path, data in wanted.items():
+                    if data is None:
+                        drop_empty_folders(self.path, path, self._disk.remove_folder)
+            self._settle_if_due()
             return commit
 
     def adopt(self, files: Mapping[RelPath, bytes | None], message: Message) -> CommitId | None:
         """See `Store.adopt`; raises as `commit`."""
         from .git_recovery import Note
 
-        with self._turn(), self._committing(Note.of(files, by_hand=True)) as journal:
-            commit = self._commits.make(files, message, journal, by_hand=True)
-            journal.settle()
+        with self._turn():
+            note = Note.of(files, by_hand=True, redo=self._redo.size)
+            with self._committing(note, synced=False) as journal:
+                commit = self._commits.make(files, message, journal, by_hand=True)
+                journal.settle()
+            self._settle_if_due()
             return commit
+
+    def settle(self) -> bool:
+        """See `Store.settle`."""
+        self._note_agreement()
+        if not size_of(self._git / REDO):
+            return False
+        with told_as_fault(self._git):
+            if left := self._redo.unsynced():
+                self._redo.sync(left[:_AT_ONCE])
+                return True
+        with self._turn():
+            if self._redo.unsynced():
+                return True  # of a commit that came in between
+            self._redo.empty()
+        return False
+
+    def _note_agreement(self) -> None:
+        if "_commits" in self.__dict__:
+            self._commits.note_agreement()
+
+    def _settle_if_due(self) -> None:
+        if self._redo.is_due():
+            with suppress(StoreFault):  # all stays promised
+                self._redo.settle()
 
     @property
     def is_behind(self) -> bool:
@@ -126,6 +157,7 @@ class GitStore:
             return False
         try:
             with self._turn():  # also where there is nothing to mend: whether there are locks is told early
+                self._note_agreement()
                 if is_clean(self.path, self._refs.head().commit):
                     return True
                 with self._committing(Note.of({})) as journal:
@@ -143,9 +175,8 @@ class GitStore:
         Raises:
             StoreFault, StoreBusy, LayerUnusable: it cannot be done now; what is left stays for the next one.
         """
-        lock = self._git / TURN
-        with told_as_fault(lock):
-            if not lock.exists() or not lock.stat().st_size:
+        with told_as_fault(self._git):
+            if not size_of(self._git / TURN) and not size_of(self._git / REDO):
                 return
         with self._turn():
             pass
@@ -154,6 +185,7 @@ class GitStore:
         from .git_agreed import is_clean
 
         with self._alone, told_as_fault(self._git):
+            self._note_agreement()
             commit = self._refs.head().commit
             return Dirt() if is_clean(self.path, commit) else self._dirt(commit)
 
@@ -222,19 +254,25 @@ class GitStore:
         lock = self._git / TURN
         with interrupts_deferred(), self._alone, turn(lock, self._disk, WAIT):
             with told_as_fault(self._git):
-                if note := lock.read_bytes():
+                if size_of(self._git / REDO) and (commits := self._redo.lost()):
+                    from .git_redone import redo
+
+                    redo(self.path, commits, self._disk, self._refs, self._reader.object)
+                    self._redo.empty()
+                    self._disk.cut(lock, 0)  # a note from before that is of one of them, or of nothing that is left
+                elif size_of(lock):
                     from .git_recovery import take_back
 
-                    take_back(self.path, note, self._disk, self._refs, self._reader.object)
+                    take_back(self.path, lock.read_bytes(), self._disk, self._refs, self._reader.object, self._redo)
                     self._disk.cut(lock, 0)
             yield
 
     @contextmanager
-    def _committing(self, note: Note) -> Iterator[Journal]:
+    def _committing(self, note: Note, *, synced: bool = True) -> Iterator[Journal]:
         """Have all that is written by the journal given taken back where the block fails."""
         for path in note.blobs:
             parts(path)
-        with self._noted(note) as journal:
+        with self._noted(note, synced=synced) as journal:
             try:
                 with told_as_fault(self._git):
                     self._reader.check()
@@ -244,13 +282,13 @@ class GitStore:
                 raise
 
     @contextmanager
-    def _noted(self, note: Note) -> Iterator[Journal]:
+    def _noted(self, note: Note, *, synced: bool) -> Iterator[Journal]:
         """Have `note` on disk during the block, for whoever comes after a kill in it; gives the journal to write by."""
         lock = self._git / TURN
         try:
             with told_as_fault(lock):
-                self._disk.append(lock, note.to_bytes())
-            yield Journal(self._disk, self._git, note.token)
+                self._disk.append(lock, note.to_bytes(), synced=synced)
+            yield Journal(self._disk, self._git, note.token, synced=synced)
         finally:
             try:
                 self._disk.cut(lock, 0)
@@ -261,7 +299,13 @@ class GitStore:
     def _commits(self) -> Commits:
         from .git_commit import Commits
 
-        return Commits(self.path, self._signer, self._disk, self._refs, self._reader.object)
+        return Commits(self.path, self._signer, self._disk, self._refs, self._reader.object, self._redo)
+
+    @cached_property
+    def _redo(self) -> RedoLog:
+        from .git_redo import RedoLog
+
+        return RedoLog(self.path, self._disk)
 
     def _signer(self) -> Identity:
         """Who commits: as told, else whom git knows, asked when the first commit is made: reading needs no author."""

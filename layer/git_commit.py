@@ -1,5 +1,5 @@
-"""One commit, step by step: objects, lock, working files, index, ref. Owns their order; every write is through a
-journal, so that whoever holds it can take all back. Knows no dulwich: objects are read by a callable.
+"""One commit, step by step: objects, promise, lock, working files, index, ref. Owns their order; every write is through
+a journal, so that whoever holds it can take all back. Knows no dulwich: objects are read by a callable.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from .git_heal import heal
 from .git_index import Index, index_of
 from .git_locks import WAIT, LockFile, inode_of
 from .git_objects import LooseObjects, commit_text, not_before, now, signature
+from .git_redo import Redo, RedoLog
 from .git_refs import Head, Refs
-from .git_tree import EXECUTABLE_FILE, FILE, Entry, Read, every_file, find, spliced, tree_of
+from .git_tree import EXECUTABLE_FILE, FILE, Entry, Read, Trees, every_file, tree_of
 from .journal import Journal
 from .slots import fact
 from .store import CommitId, Identity, Message, parts
@@ -46,16 +47,22 @@ class _Built:
 class Commits:
     """Makes commits in the repository at `path`. Its caller holds the turn (`git_locks.turn`)."""
 
-    def __init__(self, path: Path, author: Callable[[], Identity], disk: Disk, refs: Refs, read: Read) -> None:
+    def __init__(
+        self, path: Path, author: Callable[[], Identity], disk: Disk, refs: Refs, read: Read, redo: RedoLog
+    ) -> None:
         self._path = path
         self._git = path / ".git"
         self._author = author
         self._disk = disk
         self._refs = refs
         self._read = read
+        self._redo = redo
+        self._trees = Trees(read)
+        self._head: tuple[str, bytes] | None = None  # the last commit that was read or made, and its text
         self._objects = LooseObjects(self._git / "objects", disk)
         self._known: Index | None = None  # as it was published here last
         self._published = ""  # checksum of the index that was published here last
+        self._agreed: Agreement | None = None  # of that index, until it is noted
         self._stubborn: int | None = None  # inode of a lock on the index that was waited for in vain
         self.is_behind = False  # whether the index lacks what was committed while others held its lock
 
@@ -68,34 +75,38 @@ class Commits:
         """
         refuse_what_is_under_way(self._path)
         when = now()
-        head_tree = tree_of(self._refs.head().commit, self._read)
+        self._objects.added.clear()
+        head = self._refs.head()
+        head_tree = self._tree_of(head.commit)
         leaves: dict[RelPath, Entry | None] = {}
         for path, data in wanted.items():
             if data is None:
                 leaves[path] = None
             else:
-                old = find(head_tree, names_of(path), self._read)
+                old = self._trees.find(head_tree, names_of(path))
                 runs = is_executable(self._path / path) if by_hand else old and old.mode == EXECUTABLE_FILE
                 mode = EXECUTABLE_FILE if runs else FILE
                 leaves[path] = Entry(mode, self._objects.add("blob", data))
-        built = self._build(leaves, message, when)
+        built = self._build(head, leaves, message, when)
         if built.commit is None and self._stands(wanted, leaves):
             return None
+        self._promise(built, leaves, journal)
 
         # The objects are written before the lock is taken: that is the slow part, and the git command line does not
         # wait for locks. HEAD may have moved meanwhile.
         lock = LockFile(self._git / "index", self._git, self._disk, WAIT)
         is_held = self._take(lock, journal)
-        if self._refs.head() != built.head:
-            built = self._build(leaves, message, when)
+        if (head := self._refs.head()) != built.head:
+            built = self._build(head, leaves, message, when)
+            self._promise(built, leaves, journal)
         # What is made of it here is known only once it is published, and until then it is nobody's.
         known, self._known = self._known, None
         index = index_of(self._path, known)
-        agreed = agreement(self._git, built.head.commit, index.checksum)
+        agreed = self._agreement(built.head.commit, index.checksum)
         if not os.path.lexists(lock.target):
             # To git a missing index is an empty one, but ours must not be: the next commit by hand would take all that
             # is not in it out of HEAD.
-            for name, entry in every_file(tree_of(built.head.commit, self._read), self._read):
+            for name, entry in every_file(self._tree_of(built.head.commit), self._read):
                 index.put_unseen(name, entry)
         refuse_conflicts(self._path, index)
         if agreed is None and index.checksum != self._published:
@@ -131,14 +142,21 @@ class Commits:
                 elif agreed is not None and agreed.commit == built.head.commit:
                     ignored = frozenset() if any(map(is_ignore_file, wanted)) else agreed.ignored
                     # The same was done to index and tree, so they agree still.
-                    remember(self._git, Agreement(built.commit, data[-20:].hex(), ignored))
-                index.data, self._known = data, index
-                self._published, self.is_behind = index.checksum, False
+                    self._agreed = Agreement(built.commit, data[-20:].hex(), ignored)
+                index.was_written(data)
+                self._known, self._published, self.is_behind = index, index.checksum, False
                 return built.commit
-            built = self._build(leaves, message, when)
+            built = self._build(self._refs.head(), leaves, message, when)
             if built.commit is None:
                 return built.head.commit  # another's commit has taken our files from the index along
+            self._promise(built, leaves, journal)
         raise StoreBusy(self._git / "HEAD", WAIT)
+
+    def note_agreement(self) -> None:
+        """Note for the next start that the layer is clean, as far as the last commit here left it so."""
+        if self._agreed is not None:
+            remember(self._git, self._agreed)
+            self._agreed = None
 
     def heal(self, journal: Journal) -> bool:
         """Stage what others had fall out of the index; False where they have its lock."""
@@ -169,27 +187,49 @@ class Commits:
             return False
         return True
 
-    def _build(self, leaves: Mapping[RelPath, Entry | None], message: Message, when: datetime) -> _Built:
-        """Write the trees and the commit of `leaves` on what HEAD is now."""
-        head = self._refs.head()
+    def _build(self, head: Head, leaves: Mapping[RelPath, Entry | None], message: Message, when: datetime) -> _Built:
+        """Write the trees and the commit of `leaves` on `head`."""
         if head.branch is None:
             raise LayerUnusable(
                 self._path,
                 "has a detached HEAD, and a commit on it would belong to no branch",
                 "`git switch main` there, or `git switch -c NAME` to keep what is checked out, and run the cell again",
             )
-        old = tree_of(head.commit, self._read)
-        tree = spliced(old, {names_of(path): leaf for path, leaf in leaves.items()}, self._read, self._objects.add)
+        old = self._tree_of(head.commit)
+        tree = self._trees.spliced(old, {names_of(path): leaf for path, leaf in leaves.items()}, self._objects.add)
         if tree is None and old is not None:
             tree = self._objects.add("tree", b"")  # the one empty tree that git has is the root's
         if tree is None or tree == old:
             return _Built(head, None)
         parents = [head.commit] if head.commit else []
         # By the author it was made when the clock says.
-        committed = not_before(when, self._read(head.commit)) if head.commit else when
+        committed = not_before(when, self._text_of(head.commit)) if head.commit else when
         by, at = (signature(self._author(), time) for time in (when, committed))
         text = commit_text(tree, parents, by, at, message.text())
-        return _Built(head, CommitId(self._objects.add("commit", text)))
+        commit = CommitId(self._objects.add("commit", text))
+        self._head = commit, text
+        return _Built(head, commit)
+
+    def _promise(self, built: _Built, leaves: Mapping[RelPath, Entry | None], journal: Journal) -> None:
+        """Have on disk what the commit is made of. From here on a power cut may still have it made."""
+        if built.commit is not None and built.head.branch is not None:
+            objects = self._objects.added.copy()
+            self._redo.add(Redo(built.head.branch, built.head.commit, built.commit, leaves, objects), journal)
+
+    def _agreement(self, commit: CommitId | None, checksum: str) -> Agreement | None:
+        agreed = self._agreed
+        if agreed is not None and (agreed.commit, agreed.index) == (commit, checksum):
+            return agreed
+        return agreement(self._git, commit, checksum)
+
+    def _tree_of(self, commit: CommitId | None) -> str | None:
+        return tree_of(commit, self._text_of)
+
+    def _text_of(self, commit: str) -> bytes:
+        """As the object is stored; that of HEAD is asked for again and again."""
+        if self._head is None or self._head[0] != commit:
+            self._head = commit, self._read(commit)
+        return self._head[1]
 
     def _stands(self, wanted: Mapping[RelPath, bytes | None], leaves: Mapping[RelPath, Entry | None]) -> bool:
         """Whether working files and index are as wanted already."""
@@ -280,7 +320,8 @@ def refuse_what_is_under_way(layer: Path) -> None:
 
 def under_way(layer: Path) -> str | None:
     """What git is in the middle of."""
-    return next((work for name, work in _UNDER_WAY.items() if (layer / ".git" / name).exists()), None)
+    git = os.fspath(layer / ".git")
+    return next((work for name, work in _UNDER_WAY.items() if os.path.exists(f"{git}/{name}")), None)
 
 
 def refuse_conflicts(layer: Path, index: Index) -> None:

@@ -54,6 +54,16 @@ class Stat:
         numbers = (*ctime, *mtime, found.st_dev, found.st_ino, found.st_uid, found.st_gid, found.st_size)
         return cls(*(number & _WORD for number in numbers))
 
+    @property
+    def mtime_in_ns(self) -> int:
+        """When its content changed last."""
+        return self.mtime * _NANO + self.mtime_ns
+
+    @property
+    def ctime_in_ns(self) -> int:
+        """When anything of it changed last, as its name."""
+        return self.ctime * _NANO + self.ctime_ns
+
 
 @fact
 class Staged:

@@ -10,6 +10,7 @@ import hashlib
 import os
 import stat
 import struct
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import field, replace
 from pathlib import Path
@@ -23,6 +24,7 @@ from .slots import state
 _LINK = 0o120000
 _SUBMODULE = 0o160000
 _NANO = 1_000_000_000
+_TICK = 20_000_000  # nanoseconds: more than the clock of a file system takes from one time to the next
 _UNSEEN = Stat(0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 
@@ -37,13 +39,19 @@ class Index:
     staged: Entries = field(default_factory=Entries)
     conflicted: set[bytes] = field(default_factory=set)
     mtime_ns: int = 0  # of the file that was read
-    data: bytes = b""  # that was read or written last
+    size: int = 0  # of the file that was read or written last
+    sum: bytes = b""  # that this file ends in; nothing where there was none
     young: frozenset[bytes] | None = None  # all that can be racy is among these and what was put; None: not known
+    sure: dict[bytes, Staged] = field(default_factory=dict)  # entries whose files were read when these were old enough
 
     @property
     def checksum(self) -> str:
         """That the file has, in hex digits; empty where there was none."""
-        return self.data[-CHECKSUM_SIZE:].hex()
+        return self.sum.hex()
+
+    def was_written(self, data: bytes) -> None:
+        """It is in a file of these bytes now."""
+        self.size, self.sum = len(data), data[-CHECKSUM_SIZE:]
 
     def put(self, path: bytes, entry: Entry, found: os.stat_result) -> None:
         """Stage a file that is as `entry` says. A file above it, which is a folder now, goes."""
@@ -69,7 +77,7 @@ class Index:
 
         `tick` is in nanoseconds: what counts as the same time.
         """
-        return (staged.stat.mtime * _NANO + staged.stat.mtime_ns) // tick >= self.mtime_ns // tick
+        return staged.stat.mtime_in_ns // tick >= self.mtime_ns // tick
 
     def differs(self, root: Path, path: bytes, staged: Staged, *, newlines: bool = False) -> bool:
         """Whether the working file is other than its entry, as `git status` would find.
@@ -108,23 +116,29 @@ class Index:
         untouched, so those that were touched lose their size, by which git looks again. Most builds of git compare
         whole seconds.
         """
+        now = time.time_ns()
         for path in self._racy():
             staged = self.staged[path]
+            if self.sure.get(path) == staged and _is_seen(root, path, staged):
+                continue
             if self.differs(root, path, staged):
                 self.staged[path] = replace(staged, stat=replace(staged.stat, size=0))
+            elif now - max(staged.stat.mtime_in_ns, staged.stat.ctime_in_ns) > _TICK:
+                self.sure[path] = staged  # its next change has another stat: seconds are too coarse for git alone
         data = self.staged.to_bytes()
         return data + hashlib.sha1(data, usedforsecurity=False).digest()
 
-    def stands_as(self, data: bytes, mtime_ns: int) -> bool:
-        """Whether this is the index of these bytes, of a file of that mtime; then it goes on as one read from it.
+    def stands_as(self, size: int, checksum: bytes, mtime_ns: int) -> bool:
+        """Whether this is the index in a file of that size, end and mtime; then it goes on as one read from it.
 
         What was not racy for an older file is not for this one: only the rest has to be looked at.
         """
-        if data != self.data or mtime_ns < self.mtime_ns or self.conflicted:
+        if (size, checksum) != (self.size, self.sum) or mtime_ns < self.mtime_ns or self.conflicted:
             return False
         young = {*(self.staged.since(self.mtime_ns // _NANO) if self.young is None else self.young), *self.staged.put}
         self.mtime_ns = mtime_ns
         self.young = frozenset(path for path in young if self._is_young(path))
+        self.sure = {path: staged for path, staged in self.sure.items() if path in self.young}
         self.staged.put.clear()
         return True
 
@@ -138,6 +152,15 @@ class Index:
         return path in self.staged and self.is_racy(self.staged[path], tick=_NANO)
 
 
+def _is_seen(root: Path, path: bytes, staged: Staged) -> bool:
+    """Whether the file has just the stat of its entry."""
+    try:
+        found = os.lstat(os.path.join(os.fsencode(root), path))
+    except OSError:
+        return False
+    return _mode(found) == staged.entry.mode and Stat.of(found) == staged.stat
+
+
 def index_of(layer: Path, known: Index | None = None) -> Index:
     """The index of the repository at `layer`; an empty one where there is none. LayerUnusable where it is damaged.
 
@@ -145,10 +168,12 @@ def index_of(layer: Path, known: Index | None = None) -> Index:
     """
     try:
         with open(layer / ".git" / "index", "rb") as file:
-            data, mtime_ns = file.read(), os.fstat(file.fileno()).st_mtime_ns
-        if known is not None and known.stands_as(data, mtime_ns):
-            return known
-        return read_index(data, mtime_ns)
+            found = os.fstat(file.fileno())
+            if known is not None and found.st_size > CHECKSUM_SIZE:
+                end = os.pread(file.fileno(), CHECKSUM_SIZE, found.st_size - CHECKSUM_SIZE)
+                if known.stands_as(found.st_size, end, found.st_mtime_ns):
+                    return known
+            return read_index(file.read(), found.st_mtime_ns)
     except FileNotFoundError:
         return Index()
     except UnreadableIndex as fault:
@@ -165,7 +190,8 @@ def read_index(data: bytes, mtime_ns: int) -> Index:
         signature, version, count = struct.unpack_from(">4sII", data)
         if signature != b"DIRC" or version not in (2, 3, 4):
             raise UnreadableIndex(f"it is of version {version}")
-        index = Index(mtime_ns=mtime_ns, data=data)
+        index = Index(mtime_ns=mtime_ns)
+        index.was_written(data)
         at, path, entries = HEAD_SIZE, b"", {}
         for _ in range(count):
             path, entry, at = cut_out(data, at, path, version)

@@ -23,6 +23,9 @@ from .journal import Journal, told_as_fault
 TURN = "perdure.lock"
 """The file in the git folder by which kernels take turns. Empty but for the note of a commit that is under way."""
 
+REDO = "perdure.redo"
+"""The file in the git folder that has what is not synced in its place yet (`git_redo`). Who writes it has the turn."""
+
 WAIT = 5.0
 """Seconds that a lock is waited for; git's own commands hold theirs for milliseconds."""
 
@@ -40,7 +43,7 @@ def turn(path: Path, disk: Disk, seconds: float) -> Iterator[None]:
         NoLocks: the storage has none.
     """
     with told_as_fault(path):
-        if not path.exists():
+        if not os.path.exists(path):
             disk.append(path, b"")
         # A descriptor of its own each time, so that two threads of one process exclude each other too.
         fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
@@ -58,6 +61,7 @@ class LockFile:
     """
 
     def __init__(self, target: Path, git: Path, disk: Disk, seconds: float) -> None:
+        """`seconds`: how long it is waited for where another has it."""
         self.target = target
         self._turn = git / TURN
         self.path = target.with_name(target.name + ".lock")
@@ -78,20 +82,19 @@ class LockFile:
         with told_as_fault(self.target):
             try:
                 # Git writes into its lock and renames that; a lock that is always the same file is known after a kill.
-                self._disk.write(self.target, data, listed=False)
+                self._disk.write(self.target, data, synced=journal.synced, begun_in=self._turn.parent)
             finally:
                 self._published = inode_of(self.target)
-            self.release(listed=False)
-            self._disk.sync(self.target.parent)  # once for both
+            self.release(synced=journal.synced)
 
     def still_stands(self) -> bool:
         """Whether the target is the file that was published here."""
         return self._published is not None and inode_of(self.target) == self._published
 
-    def release(self, *, listed: bool = True) -> None:
+    def release(self, *, synced: bool = True) -> None:
         """Let go of the lock if it is still held."""
         if self._holds():
-            self._disk.remove(self.path, listed=listed)
+            self._disk.remove(self.path, synced=synced)
         self._inode = None
 
     def _holds(self) -> bool:
@@ -145,6 +148,6 @@ def _wait(attempt: Callable[[], bool], path: Path, seconds: float) -> None:
 def inode_of(path: Path) -> int | None:
     """The inode of the file at `path`, None where there is none."""
     try:
-        return path.stat().st_ino
+        return os.stat(path).st_ino
     except OSError:
         return None

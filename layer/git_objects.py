@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from .disk import Disk
-from .journal import told_as_fault
+from .journal import size_of, told_as_fault
 from .store import CommitId, Identity
 
 OBJECT_MODE = 0o400  # as git's own, without the bits for others: an object never changes
@@ -25,23 +25,33 @@ _CRUD = "".join(map(chr, range(33))) + ".,:;<>\"\\'"
 
 
 class LooseObjects:
-    """The folder `objects` of a git folder, for writing."""
+    """The folder `objects` of a git folder, for writing. What is written is not synced: see `git_redo`."""
 
     def __init__(self, folder: Path, disk: Disk) -> None:
         self._folder = folder
         self._disk = disk
+        self.added: dict[str, bytes] = {}
+        """The loose files, by id, of all that was to be added since this was emptied last."""
 
     def add(self, kind: str, data: bytes) -> str:
         """Write the object of `kind` (blob, tree, commit) unless it is there as a loose one; gives its id."""
-        name = object_id(kind, data)
-        path = self._folder / name[:2] / name[2:]
-        # An empty file is what a power cut leaves of an object written without fsync; it would shadow this one.
-        if path.exists() and path.stat().st_size:
+        whole = _whole(kind, data)
+        name = hashlib.sha1(whole, usedforsecurity=False).hexdigest()
+        if name in self.added:
             return name
-        with told_as_fault(path):
-            self._disk.make_folder(path.parent)
-            self._disk.write(path, zlib.compress(_whole(kind, data), level=1), mode=OBJECT_MODE)
+        loose = self.added[name] = zlib.compress(whole, level=1)
+        path = loose_file(self._folder, name)
+        # An empty file is what a power cut leaves of an object written without fsync; it would shadow this one.
+        if not size_of(path):
+            with told_as_fault(path):
+                self._disk.make_folder(path.parent)
+                self._disk.write(path, loose, mode=OBJECT_MODE, synced=False, begun_in=self._folder.parent)
         return name
+
+
+def loose_file(folder: Path, name: str) -> Path:
+    """Where the object `name` lies in the folder `objects`, if it is loose."""
+    return folder / name[:2] / name[2:]
 
 
 def object_id(kind: str, data: bytes) -> str:

@@ -20,6 +20,7 @@ from .git_files import drop_empty_folders, refuse_link_above
 from .git_index import Index, index_of
 from .git_locks import WAIT, LockFile
 from .git_objects import object_id
+from .git_redo import RedoLog
 from .git_refs import Refs
 from .git_tree import EXECUTABLE_FILE, FILE, Entry, Read, find, tree_of
 from .journal import Journal
@@ -33,14 +34,15 @@ class Note:
     token: str
     blobs: Mapping[RelPath, str | None]
     by_hand: bool = False  # whether the files are so by a hand: then they are no leftovers of a dead one
+    redo: int = 0  # size of the file of promises (`git_redo`) before it was promised
 
     @classmethod
-    def of(cls, wanted: Mapping[RelPath, bytes | None], *, by_hand: bool = False) -> Note:
+    def of(cls, wanted: Mapping[RelPath, bytes | None], *, by_hand: bool = False, redo: int = 0) -> Note:
         blobs = {path: None if data is None else object_id("blob", data) for path, data in wanted.items()}
-        return cls(os.urandom(8).hex(), blobs, by_hand)
+        return cls(os.urandom(8).hex(), blobs, by_hand, redo)
 
     def to_bytes(self) -> bytes:
-        said = {"token": self.token, "blobs": self.blobs, "by_hand": self.by_hand}
+        said = {"token": self.token, "blobs": self.blobs, "by_hand": self.by_hand, "redo": self.redo}
         return json.dumps(said).encode("ascii") + b"\n"
 
     @classmethod
@@ -51,10 +53,10 @@ class Note:
         except ValueError:
             return None
         blobs = {RelPath(path): blob for path, blob in fields["blobs"].items()}
-        return cls(fields["token"], blobs, fields.get("by_hand", False))
+        return cls(fields["token"], blobs, fields.get("by_hand", False), fields.get("redo", 0))
 
 
-def take_back(layer: Path, data: bytes, disk: Disk, refs: Refs, read: Read) -> None:
+def take_back(layer: Path, data: bytes, disk: Disk, refs: Refs, read: Read, redo: RedoLog) -> None:
     """Take back what is left of the commit that wrote `data` as its note; where the ref moved it stands as it is.
 
     The caller holds the turn, so whoever wrote the note is dead. May itself be killed, and is then done again.
@@ -79,6 +81,7 @@ def take_back(layer: Path, data: bytes, disk: Disk, refs: Refs, read: Read) -> N
     }
     if behind:
         refuse_what_is_under_way(layer)
+        redo.cut(note.redo)
         for path, entry in () if note.by_hand else behind.items():
             _restore_file(layer, path, entry, note.blobs[path], disk, read)
         _restore_index(layer, note, behind, disk)

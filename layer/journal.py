@@ -27,6 +27,14 @@ def told_as_fault(path: Path) -> Iterator[None]:
         raise StoreFault(path, cause) from cause
 
 
+def size_of(path: Path) -> int | None:
+    """The size of the file at `path`, None where there is none."""
+    try:
+        return os.stat(path).st_size
+    except FileNotFoundError:
+        return None
+
+
 class Journal:
     """What was done to the disk so far, so that all of it can be undone.
 
@@ -34,11 +42,15 @@ class Journal:
     have happened (a rename whose folder could not be synced), and undoing what did not happen is harmless.
     """
 
-    def __init__(self, disk: Disk, spares: Path, token: str | None = None) -> None:
-        """`token` is in the name of every spare, so that they can be found after a kill."""
+    def __init__(self, disk: Disk, spares: Path, token: str | None = None, *, synced: bool = True) -> None:
+        """`spares` is a folder on the file system of everything that is written: for what is on its way.
+
+        `token` is in the name of every spare, so that they can be found after a kill. `synced`: as in `Disk`.
+        """
         self.disk = disk
+        self.synced = synced
         self.token = token or os.urandom(8).hex()
-        self._folder = spares  # on the file system of everything that is written
+        self._folder = spares
         self._undos: list[Undo] = []
         self._spares: list[Path] = []
         self._count = 0  # of the spares that were ever made
@@ -72,18 +84,18 @@ class Journal:
         self.make_folder(path.parent)
         self._displace(path)
         with told_as_fault(path):
-            return self.disk.write(path, data, mode=mode)
+            return self.disk.write(path, data, mode=mode, synced=self.synced, begun_in=self._folder)
 
     def remove(self, path: Path) -> None:
         """Take the file away; a missing one is no fault."""
         self._displace(path)
         with told_as_fault(path):
-            self.disk.remove(path)
+            self.disk.remove(path, synced=self.synced)
 
-    def append(self, path: Path, data: bytes, *, synced: bool = True) -> None:
+    def append(self, path: Path, data: bytes, *, synced: bool | None = None) -> None:
         """Add to the end of the file; undoing cuts the file to what it was, unless others have added more."""
         self.make_folder(path.parent)
-        size = path.stat().st_size if path.exists() else None
+        size = size_of(path)
 
         def undo() -> None:
             if size is None:
@@ -93,7 +105,7 @@ class Journal:
 
         self.note(undo)
         with told_as_fault(path):
-            self.disk.append(path, data, synced=synced)
+            self.disk.append(path, data, synced=self.synced if synced is None else synced)
 
     def undo(self, because: BaseException) -> None:
         """Take everything back, last first. What cannot be taken back is told in a note on `because`."""
@@ -108,7 +120,7 @@ class Journal:
         """Let go of what was kept for undoing."""
         for spare in self._spares:
             try:
-                self.disk.remove(spare, listed=spare is self._spares[-1])
+                self.disk.remove(spare, synced=self.synced and spare is self._spares[-1])
             except OSError:
                 pass  # a second name too many harms nothing, and what it was for is decided
         self._spares.clear()

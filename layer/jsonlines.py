@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +14,20 @@ from .journal import told_as_fault
 _FAR = 4_000_000  # bytes
 
 
-def add_line(path: Path, fields: Mapping[str, object], disk: Disk) -> None:
-    """Add one line, on disk when this returns; file and folder are made where missing.
+def add_lines(path: Path, several: Iterable[Mapping[str, object]], disk: Disk) -> None:
+    """Add a line for each, on disk when this returns; file and folder are made where missing.
 
     Raises:
-        StoreFault: the disk refused. Of the line at most a torn end stands, which readers pass over.
+        StoreFault: the disk refused. Of the lines some may stand, and a torn one, which readers pass over.
     """
     # ASCII only, so that a file name that is no UTF-8 (a lone surrogate) can be written and read back.
-    line = json.dumps(fields, allow_nan=False).encode("ascii") + b"\n"
+    data = b"".join(json.dumps(fields, allow_nan=False).encode("ascii") + b"\n" for fields in several)
+    if not data:
+        return
     with told_as_fault(path):
         disk.make_folder(path.parent)
         # A line torn by a crash must not take the next one with it.
-        disk.append(path, line if _ends_whole(path) else b"\n" + line)
+        disk.append(path, data if _ends_whole(path) else b"\n" + data)
 
 
 def lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -77,9 +80,10 @@ def last_line(path: Path, field: str, value: str) -> dict[str, Any] | None:
 
 def _ends_whole(path: Path) -> bool:
     try:
-        with path.open("rb") as file:
-            size = file.seek(0, 2)
-            file.seek(max(size - 1, 0))
-            return file.read(1) in (b"", b"\n")
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return os.pread(fd, 1, max(os.fstat(fd).st_size - 1, 0)) in (b"", b"\n")
+        finally:
+            os.close(fd)
     except FileNotFoundError:
         return True

@@ -64,6 +64,9 @@ class MemoryStore:
         with self._alone:
             return self._record(_changed(self._committed, files), message)
 
+    def settle(self) -> bool:
+        return False
+
     @property
     def is_behind(self) -> bool:
         return False

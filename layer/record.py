@@ -23,8 +23,9 @@ class Record:
     def skipped(self, files: Iterable[Skipped], folder: Path | None = None) -> None:
         """`files` were left out: the layer's, or those of a cells folder."""
         where = {"folder": str(folder)} if folder is not None else {}
-        for each in files:
-            self._events.record(EventName.FILE_SKIPPED, **where, path=each.path, reason=each.reason_on_record)
+        self._events.record_all(
+            (EventName.FILE_SKIPPED, {**where, "path": each.path, "reason": each.reason_on_record}) for each in files
+        )
 
     def committed(
         self,
@@ -40,11 +41,13 @@ class Record:
         """
         self._keepers.kept(kept, context.notebook)
         where = {"notebook": context.notebook} if context.notebook is not None else {}
+        events: list[tuple[EventName, Mapping[str, object]]] = []
         for key, path in kept.items():
             asked = {"forced": True} if key in forced else {}
-            self._events.record(EventName.DEFINITION_RECORDED, key=key, path=path, commit=commit, **where, **asked)
-        for name in forgot:
-            self._events.record(EventName.DEFINITION_FORGOTTEN, key=name, commit=commit)
+            fields = {"key": key, "path": path, "commit": commit, **where, **asked}
+            events.append((EventName.DEFINITION_RECORDED, fields))
+        events += [(EventName.DEFINITION_FORGOTTEN, {"key": name, "commit": commit}) for name in forgot]
+        self._events.record_all(events)
 
     def replaced(self, key: Key, context: Context) -> str | None:
         """The notebook that kept `key`, which the cell of `context`, not of that one, replaces; said once."""

@@ -147,6 +147,15 @@ class Layer:
                 if done.restored:
                     self.reread()
 
+    def settle(self) -> bool:
+        """Do some of what commits left for a moment of rest; whether there is more.
+
+        Raises:
+            LayerError: it stays to be done; nothing is lost by that.
+        """
+        with self.lock, interrupts_deferred():
+            return self.tracked.settle()
+
     @property
     def _reconciling(self) -> Reconciling:
         if self._by_hand is None:

@@ -149,9 +149,9 @@ class Store(Protocol):
     def commit(self, changes: Sequence[Change], message: Message) -> CommitId | None:
         """Write all of `changes` and commit them, or do nothing and raise.
 
-        Returns None where the changes leave everything as it is: then there is no commit. On return files, index and
-        ref are on disk and `dirt` is as it was before, less what `changes` names. Other paths stay as they are, staged
-        or not. Of two changes of one path the last counts; a path outside the layer is a ValueError.
+        Returns None where the changes leave everything as it is: then there is no commit. On return the commit lasts,
+        whatever happens to the machine, and `dirt` is as it was before, less what `changes` names. Other paths stay as
+        they are, staged or not. Of two changes of one path the last counts; a path outside the layer is a ValueError.
         """
         ...
 
@@ -159,6 +159,14 @@ class Store(Protocol):
         """Commit `files` as a hand left them, None for one that it took away; otherwise as `commit`.
 
         No file is written or taken away: one that is no more as told here stays as it is, and dirty.
+        """
+        ...
+
+    def settle(self) -> bool:
+        """Do some of what commits left to be done while nobody waits; whether there is more.
+
+        Raises:
+            LayerError: it stays to be done; nothing is lost by that.
         """
         ...
 

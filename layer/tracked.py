@@ -26,6 +26,7 @@ class Tracked:
         self._head: CommitId | None = None  # as last read or written here
         self._by_hand: set[RelPath] = set()  # files that may have what no commit has
         self._watch = Watch(store)
+        self.is_settled = True  # whether the store has nothing left to do of what was committed here
 
     def begin(self) -> None:
         """The files are about to be read and loaded.
@@ -112,6 +113,7 @@ class Tracked:
             LayerError: nothing was written.
         """
         commit = self._store.commit(changes, message) if changes else None
+        self.is_settled = self.is_settled and commit is None
         for change in changes:
             in_step = change.path in made or self.loaded.get(change.path) == self.files.get(change.path)
             if not isinstance(change, Write):
@@ -126,9 +128,19 @@ class Tracked:
             self._watch.committed(commit)
         return commit
 
+    def settle(self) -> bool:
+        """Do some of what is better done at rest; whether there is more.
+
+        Raises:
+            LayerError: it stays to be done.
+        """
+        self.is_settled = not self._store.settle()
+        return not self.is_settled
+
     def made(self, commit: CommitId) -> None:
         """This kernel made `commit` otherwise than by `commit`."""
         self._watch.committed(commit)
+        self.is_settled = False
 
     def has_loaded(self, files: Mapping[RelPath, bytes | None]) -> None:
         """This kernel has loaded `files` as they are now; None for one that is gone."""

@@ -134,4 +134,4 @@ class TrustRecord:
             StoreFault: it could not be written.
         """
         if not self.accepts(path):
-            jsonlines.add_line(self._file, {"path": os.path.realpath(path)}, self._disk)
+            jsonlines.add_lines(self._file, [{"path": os.path.realpath(path)}], self._disk)

@@ -159,7 +159,7 @@ class PerdureKernel(Settings, IPythonKernel):
                     self._show(report, request)
                 self._reply.set(report.metadata(self.workspace.session))
                 if self._rest is not None:
-                    self._rest.ended(asks=self.workspace.awaits_reply)
+                    self._rest.ended(asks=self.workspace.awaits_reply, tires=self.workspace.awaits_rest)
         return reply
 
     def do_shutdown(self, restart: bool) -> Any:
@@ -167,7 +167,7 @@ class PerdureKernel(Settings, IPythonKernel):
 
         That is said on the main loop, and before it is stopped: where that hangs, only the control thread answered.
         """
-        self.io_loop.add_callback(self.workspace.settle)
+        self.io_loop.add_callback(self.workspace.end)
         return super().do_shutdown(restart)
 
     def finish_metadata(self, parent: Any, metadata: Any, reply_content: Any) -> Any:

@@ -6,7 +6,7 @@ import __future__
 import ast
 import builtins
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -39,8 +39,8 @@ class Events(EventLog):
         super().__init__(Path(), "s-test", RealDisk())
         self.recorded: list[tuple[str, dict[str, object]]] = []
 
-    def record(self, event: EventName, **fields: object) -> None:
-        self.recorded.append((event.value, fields))
+    def record_all(self, events: Iterable[tuple[EventName, Mapping[str, object]]]) -> None:
+        self.recorded += [(event.value, dict(fields)) for event, fields in events]
 
 
 class Cells:

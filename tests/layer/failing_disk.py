@@ -6,6 +6,7 @@ import errno
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -39,8 +40,11 @@ class FailingDisk:
     def make_folder(self, path: Path) -> None:
         self._do("make_folder", path, lambda: self.disk.make_folder(path))
 
-    def write(self, path: Path, data: bytes, *, mode: int = FILE_MODE, listed: bool = True) -> os.stat_result:
-        return self._do("write", path, lambda: self.disk.write(path, data, mode=mode, listed=listed))
+    def write(
+        self, path: Path, data: bytes, *, mode: int = FILE_MODE, synced: bool = True, begun_in: Path | None = None
+    ) -> os.stat_result:
+        whole = partial(self.disk.write, path, data, mode=mode, synced=synced, begun_in=begun_in)
+        return self._do("write", path, whole)
 
     def append(self, path: Path, data: bytes, *, synced: bool = True) -> None:
         def act(data: bytes) -> None:
@@ -48,17 +52,17 @@ class FailingDisk:
 
         self._do("append", path, lambda: act(data), lambda: act(data[::2]))
 
-    def cut(self, path: Path, size: int) -> None:
-        self._do("cut", path, lambda: self.disk.cut(path, size))
+    def cut(self, path: Path, size: int, *, synced: bool = False) -> None:
+        self._do("cut", path, lambda: self.disk.cut(path, size, synced=synced))
 
     def link(self, source: Path, target: Path) -> None:
         self._do("link", target, lambda: self.disk.link(source, target))
 
-    def remove(self, path: Path, *, listed: bool = True) -> None:
-        self._do("remove", path, lambda: self.disk.remove(path, listed=listed))
+    def remove(self, path: Path, *, synced: bool = True) -> None:
+        self._do("remove", path, lambda: self.disk.remove(path, synced=synced))
 
-    def sync(self, folder: Path) -> None:
-        self._do("sync", folder, lambda: self.disk.sync(folder))
+    def sync(self, path: Path) -> None:
+        self._do("sync", path, lambda: self.disk.sync(path))
 
     def remove_folder(self, path: Path) -> None:
         self._do("remove_folder", path, lambda: self.disk.remove_folder(path))

@@ -54,3 +54,10 @@ def opened(path: Path) -> GitStore:
 
 def created(path: Path) -> GitStore:
     return GitStore.create(path, FILES, Message("start"), author=ADA, disk=RealDisk())
+
+
+def settled(store: GitStore) -> GitStore:
+    """The store, after a moment of rest."""
+    while store.settle():
+        pass
+    return store

@@ -18,7 +18,7 @@ from perdure.layer.git_entries import Stat
 from perdure.layer.git_index import index_of
 from perdure.layer.store import Dirt, Remove, Write
 
-from .git_cli import AREA, KEEP, RATE, Git, created, opened, put
+from .git_cli import AREA, KEEP, RATE, Git, created, opened, put, settled
 
 pytestmark = pytest.mark.usefixtures("no_git_configuration")
 
@@ -28,10 +28,13 @@ def told(path: Path) -> bool:
 
 
 def test_a_layer_that_perdure_alone_wrote_is_clean(store: GitStore, path: Path) -> None:
+    settled(store)
     assert told(path)
     store.commit([Write(AREA, b"2"), Write(RATE, b"3")], KEEP)
+    settled(store)
     assert told(path)
     store.commit([Remove(RATE)], KEEP)
+    settled(store)
     assert told(path)
 
 
@@ -72,6 +75,7 @@ def test_what_is_changed_is_not_clean(change: Callable[[Path], object], store: G
 
 
 def test_a_file_that_was_touched_is_read(store: GitStore, path: Path) -> None:
+    settled(store)
     touch(path)
     assert told(path)
 
@@ -105,6 +109,7 @@ def test_what_the_tree_has_git_ignore_is_remembered(store: GitStore, git: Git, p
     put(path / "__pycache__/more.pyc", "")
     assert told(path)
     store.commit([Write(AREA, b"2")], KEEP)
+    settled(store)
     assert told(path)
     put(path / "even.pyc", "")
     assert not told(path)
@@ -180,7 +185,6 @@ def test_a_note_that_cannot_be_read_is_none(data: str, store: GitStore, path: Pa
 
 
 def test_a_git_folder_that_cannot_be_written_costs_nothing_but_time(store: GitStore, path: Path) -> None:
-    (path / ".git/perdure.agreed").unlink()
     (path / ".git/perdure.agreed").mkdir()
     assert not store.dirt()
     store.commit([Write(AREA, b"2")], KEEP)

@@ -162,8 +162,8 @@ def test_an_index_written_from_an_older_one_gets_our_entries_again(store: GitSto
     index, lock = path / ".git/index", path / ".git/index.lock"
 
     class Overwriting(RealDisk):
-        def remove(self, path: Path, *, listed: bool = True) -> None:
-            super().remove(path, listed=listed)
+        def remove(self, path: Path, *, synced: bool = True) -> None:
+            super().remove(path, synced=synced)
             if path == lock and older:
                 put(path.with_name("another"), older.pop())
                 os.rename(path.with_name("another"), index)
@@ -205,9 +205,11 @@ def test_an_interrupt_waits_until_the_commit_is_whole(store: GitStore, git: Git,
     class Interrupting(RealDisk):
         """Sends SIGINT at every write."""
 
-        def write(self, path: Path, data: bytes, *, mode: int = 0o600, listed: bool = True) -> os.stat_result:
+        def write(
+            self, path: Path, data: bytes, *, mode: int = 0o600, synced: bool = True, begun_in: Path | None = None
+        ) -> os.stat_result:
             signal.raise_signal(signal.SIGINT)
-            return super().write(path, data, mode=mode, listed=listed)
+            return super().write(path, data, mode=mode, synced=synced, begun_in=begun_in)
 
     interrupting = GitStore.open(store.path, author=ADA, disk=Interrupting())
     with pytest.raises(KeyboardInterrupt):

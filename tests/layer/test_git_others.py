@@ -224,7 +224,7 @@ def test_a_missing_object(store: GitStore, git: Git, path: Path) -> None:
     tree = git("rev-parse", "HEAD^{tree}").strip()
     (path / ".git/objects" / tree[:2] / tree[2:]).unlink()
     with pytest.raises(LayerUnusable, match="git fsck"):
-        store.commit([Write(RATE, b"")], KEEP)
+        opened(path).commit([Write(RATE, b"")], KEEP)
 
 
 def test_an_empty_object_is_written_anew(store: GitStore, git: Git, path: Path) -> None:

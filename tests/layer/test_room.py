@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -34,7 +34,7 @@ class FullStore(MemoryStore):
 
 
 class DeafEvents(Events):
-    def record(self, event: EventName, **fields: object) -> None:
+    def record_all(self, events: Iterable[tuple[EventName, Mapping[str, object]]]) -> None:
         raise StoreFault(Path("/state/events.jsonl"), OSError(errno.EROFS, os.strerror(errno.EROFS)))
 
 
