@@ -62,6 +62,11 @@ class EventLog:
         Raises:
             StoreFault: they could not be written; some may be.
         """
+        for path, data in self.lines(events).items():
+            self.add(path, data)
+
+    def lines(self, events: Iterable[tuple[EventName, Mapping[str, object]]]) -> Mapping[Path, bytes]:
+        """What `record_all` would write, and to which file; nothing for no events."""
         time = self._clock().astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         lines = []
         for event, fields in events:
@@ -69,7 +74,15 @@ class EventLog:
             if taken := head.keys() & fields.keys():
                 raise ValueError(f"{', '.join(sorted(taken))}: every event has this field already")
             lines.append({**head, **fields})
-        jsonlines.add_lines(self._path, lines, self._disk)
+        return {self._path: jsonlines.as_lines(lines)} if lines else {}
+
+    def add(self, path: Path, data: bytes, *, synced: bool = True) -> None:
+        """Write one of `lines`; unsynced for who has promised it otherwise.
+
+        Raises:
+            StoreFault: it could not be written; some may be.
+        """
+        jsonlines.add_data(path, data, self._disk, synced=synced)
 
     def read(self) -> Iterator[Event]:
         """Every event, oldest first; a torn line is passed over.

@@ -24,7 +24,7 @@ from .git_locks import REDO, TURN, WAIT, turn
 from .git_refs import Refs
 from .interrupts import interrupts_deferred
 from .journal import Journal, size_of, told_as_fault
-from .store import FALLBACK, Change, Changed, CommitId, Dirt, Identity, LogEntry, Message, Stamp, Write, parts
+from .store import FALLBACK, Change, Changed, CommitId, Dirt, Identity, LogEntry, Message, Promised, Stamp, Write, parts
 
 if TYPE_CHECKING:
     from .git_commit import Commits
@@ -93,14 +93,14 @@ class GitStore:
     def mark(self) -> object:
         return self._refs.mark()
 
-    def commit(self, changes: Sequence[Change], message: Message) -> CommitId | None:
+    def commit(self, changes: Sequence[Change], message: Message, promised: Promised | None = None) -> CommitId | None:
         """See `Store.commit`. LayerUnusable where HEAD names no branch or a merge is under way."""
         from .git_recovery import Note
 
         wanted = {change.path: change.data if isinstance(change, Write) else None for change in changes}
         with self._turn():
             with self._committing(Note.of(wanted, redo=self._redo.size), synced=False) as journal:
-                commit = self._commits.make(wanted, message, journal)
+                commit = self._commits.make(wanted, message, journal, promised)
                 # From here on the commit stands, whatever happens.
                 journal.settle()
                 for path, data in wanted.items():
@@ -116,10 +116,14 @@ class GitStore:
         with self._turn():
             note = Note.of(files, by_hand=True, redo=self._redo.size)
             with self._committing(note, synced=False) as journal:
-                commit = self._commits.make(files, message, journal, by_hand=True)
+                commit = self._commits.make(files, message, journal, None, by_hand=True)
                 journal.settle()
             self._settle_if_due()
             return commit
+
+    @property
+    def base(self) -> CommitId | None:
+        return self._commits.base
 
     def settle(self) -> bool:
         """See `Store.settle`."""

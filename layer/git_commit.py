@@ -23,7 +23,7 @@ from .git_refs import Head, Refs
 from .git_tree import EXECUTABLE_FILE, FILE, Entry, Read, Trees, every_file, tree_of
 from .journal import Journal
 from .slots import fact
-from .store import CommitId, Identity, Message, parts
+from .store import CommitId, Identity, Message, Promised, parts
 
 _TRIES = 100  # to commit on a HEAD that others keep moving
 
@@ -64,10 +64,17 @@ class Commits:
         self._published = ""  # checksum of the index that was published here last
         self._agreed: Agreement | None = None  # of that index, until it is noted
         self._stubborn: int | None = None  # inode of a lock on the index that was waited for in vain
+        self.base: CommitId | None = None  # what the last commit was made on
         self.is_behind = False  # whether the index lacks what was committed while others held its lock
 
     def make(
-        self, wanted: Mapping[RelPath, bytes | None], message: Message, journal: Journal, *, by_hand: bool = False
+        self,
+        wanted: Mapping[RelPath, bytes | None],
+        message: Message,
+        journal: Journal,
+        promised: Promised | None,
+        *,
+        by_hand: bool = False,
     ) -> CommitId | None:
         """Write and commit `wanted`, where None takes a path away; None where there is nothing to commit.
 
@@ -90,7 +97,7 @@ class Commits:
         built = self._build(head, leaves, message, when)
         if built.commit is None and self._stands(wanted, leaves):
             return None
-        self._promise(built, leaves, journal)
+        self._promise(built, leaves, promised, journal)
 
         # The objects are written before the lock is taken: that is the slow part, and the git command line does not
         # wait for locks. HEAD may have moved meanwhile.
@@ -98,7 +105,7 @@ class Commits:
         is_held = self._take(lock, journal)
         if (head := self._refs.head()) != built.head:
             built = self._build(head, leaves, message, when)
-            self._promise(built, leaves, journal)
+            self._promise(built, leaves, promised, journal)
         # What is made of it here is known only once it is published, and until then it is nobody's.
         known, self._known = self._known, None
         index = index_of(self._path, known)
@@ -135,6 +142,7 @@ class Commits:
             reason = "commit" if built.head.commit else "commit (initial)"
             log_entry = f"{signature(self._author(), when)}\t{reason}: {' '.join(message.subject.splitlines())}"
             if self._refs.move(built.head, built.commit, log_entry, journal):
+                self.base = built.head.commit
                 if not is_held:
                     return built.commit
                 if not lock.still_stands():
@@ -149,7 +157,7 @@ class Commits:
             built = self._build(self._refs.head(), leaves, message, when)
             if built.commit is None:
                 return built.head.commit  # another's commit has taken our files from the index along
-            self._promise(built, leaves, journal)
+            self._promise(built, leaves, promised, journal)
         raise StoreBusy(self._git / "HEAD", WAIT)
 
     def note_agreement(self) -> None:
@@ -210,11 +218,13 @@ class Commits:
         self._head = commit, text
         return _Built(head, commit)
 
-    def _promise(self, built: _Built, leaves: Mapping[RelPath, Entry | None], journal: Journal) -> None:
+    def _promise(
+        self, built: _Built, leaves: Mapping[RelPath, Entry | None], promised: Promised | None, journal: Journal
+    ) -> None:
         """Have on disk what the commit is made of. From here on a power cut may still have it made."""
         if built.commit is not None and built.head.branch is not None:
-            objects = self._objects.added.copy()
-            self._redo.add(Redo(built.head.branch, built.head.commit, built.commit, leaves, objects), journal)
+            objects, lines = self._objects.added.copy(), promised(built.commit) if promised else {}
+            self._redo.add(Redo(built.head.branch, built.head.commit, built.commit, leaves, objects, lines), journal)
 
     def _agreement(self, commit: CommitId | None, checksum: str) -> Agreement | None:
         agreed = self._agreed

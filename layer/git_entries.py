@@ -59,11 +59,6 @@ class Stat:
         """When its content changed last."""
         return self.mtime * _NANO + self.mtime_ns
 
-    @property
-    def ctime_in_ns(self) -> int:
-        """When anything of it changed last, as its name."""
-        return self.ctime * _NANO + self.ctime_ns
-
 
 @fact
 class Staged:
@@ -93,10 +88,7 @@ class Entries(MutableMapping[bytes, Staged]):
         """The paths whose entries were set since this was emptied last."""
 
     def __getitem__(self, path: bytes) -> Staged:
-        at = self._at(path)
-        if at is None:
-            raise KeyError(path)
-        return _unpacked(self._packed[at])
+        return _unpacked(self.packed(path))
 
     def __setitem__(self, path: bytes, staged: Staged) -> None:
         packed = pack(path, staged)
@@ -129,6 +121,17 @@ class Entries(MutableMapping[bytes, Staged]):
         """The paths that begin with `folder` and a slash."""
         first, end = (bisect_left(self._paths, folder + mark) for mark in (b"/", b"0"))  # 0 is what comes after /
         return self._paths[first:end]
+
+    def packed(self, path: bytes) -> bytes:
+        """The entry as it stands in a file. KeyError where there is none."""
+        if (at := self._at(path)) is None:
+            raise KeyError(path)
+        return self._packed[at]
+
+    def changed_in(self, path: bytes) -> int:
+        """The second in which the file was changed, by its entry; -1 where there is none."""
+        at = self._at(path)
+        return -1 if at is None else int.from_bytes(self._packed[at][_MTIME], "big")
 
     def since(self, seconds: int) -> list[bytes]:
         """The paths of the files that were changed in that second or later, by their entries."""

@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import field, replace
 from pathlib import Path
+from typing import TypeAlias
 
 from .errors import LayerUnusable
 from .git_entries import CHECKSUM_SIZE, HEAD_SIZE, Entries, Staged, Stat, cut_out, is_conflicted
@@ -26,6 +27,10 @@ _SUBMODULE = 0o160000
 _NANO = 1_000_000_000
 _TICK = 20_000_000  # nanoseconds: more than the clock of a file system takes from one time to the next
 _UNSEEN = Stat(0, 0, 0, 0, 0, 0, 0, 0, 0)
+
+
+Seen: TypeAlias = tuple[bytes, tuple[int, ...]]
+"""An entry, and the stat of the file that was read and found to be so."""
 
 
 class UnreadableIndex(ValueError):
@@ -42,7 +47,7 @@ class Index:
     size: int = 0  # of the file that was read or written last
     sum: bytes = b""  # that this file ends in; nothing where there was none
     young: frozenset[bytes] | None = None  # all that can be racy is among these and what was put; None: not known
-    sure: dict[bytes, Staged] = field(default_factory=dict)  # entries whose files were read when these were old enough
+    sure: dict[bytes, Seen] = field(default_factory=dict)  # files that were read when they were old enough, as they are
 
     @property
     def checksum(self) -> str:
@@ -118,13 +123,14 @@ class Index:
         """
         now = time.time_ns()
         for path in self._racy():
-            staged = self.staged[path]
-            if self.sure.get(path) == staged and _is_seen(root, path, staged):
+            seen = self.staged.packed(path), _look(root, path)
+            if self.sure.get(path) == seen:
                 continue
+            staged = self.staged[path]
             if self.differs(root, path, staged):
                 self.staged[path] = replace(staged, stat=replace(staged.stat, size=0))
-            elif now - max(staged.stat.mtime_in_ns, staged.stat.ctime_in_ns) > _TICK:
-                self.sure[path] = staged  # its next change has another stat: seconds are too coarse for git alone
+            elif now - max(seen[1][-2:], default=now) > _TICK:
+                self.sure[path] = seen  # its next change gives it another stat, though git may be too coarse to tell
         data = self.staged.to_bytes()
         return data + hashlib.sha1(data, usedforsecurity=False).digest()
 
@@ -138,7 +144,7 @@ class Index:
         young = {*(self.staged.since(self.mtime_ns // _NANO) if self.young is None else self.young), *self.staged.put}
         self.mtime_ns = mtime_ns
         self.young = frozenset(path for path in young if self._is_young(path))
-        self.sure = {path: staged for path, staged in self.sure.items() if path in self.young}
+        self.sure = {path: seen for path, seen in self.sure.items() if path in self.young}
         self.staged.put.clear()
         return True
 
@@ -149,16 +155,16 @@ class Index:
         return [path for path in sorted(self.young | self.staged.put) if self._is_young(path)]
 
     def _is_young(self, path: bytes) -> bool:
-        return path in self.staged and self.is_racy(self.staged[path], tick=_NANO)
+        return self.staged.changed_in(path) >= self.mtime_ns // _NANO
 
 
-def _is_seen(root: Path, path: bytes, staged: Staged) -> bool:
-    """Whether the file has just the stat of its entry."""
+def _look(root: Path, path: bytes) -> tuple[int, ...]:
+    """What changes whenever the file does."""
     try:
-        found = os.lstat(os.path.join(os.fsencode(root), path))
+        found = os.lstat(f"{root}/{os.fsdecode(path)}")
     except OSError:
-        return False
-    return _mode(found) == staged.entry.mode and Stat.of(found) == staged.stat
+        return ()
+    return found.st_mode, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def index_of(layer: Path, known: Index | None = None) -> Index:

@@ -40,7 +40,7 @@ class LooseObjects:
         if name in self.added:
             return name
         loose = self.added[name] = zlib.compress(whole, level=1)
-        path = loose_file(self._folder, name)
+        path = Path(f"{self._folder}/{name[:2]}/{name[2:]}")
         # An empty file is what a power cut leaves of an object written without fsync; it would shadow this one.
         if not size_of(path):
             with told_as_fault(path):

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import field
 from functools import lru_cache
 from pathlib import Path
 
@@ -40,6 +41,7 @@ class Redo:
     new: CommitId
     files: Mapping[RelPath, Entry | None]  # of the working tree
     objects: Mapping[str, bytes]  # by id, as the loose file has it
+    lines: Mapping[Path, bytes] = field(default_factory=dict)  # to stand in files elsewhere; ASCII
 
     def to_bytes(self, machine: str) -> bytes:
         """A line that tells of it, and the objects after that."""
@@ -50,6 +52,7 @@ class Redo:
             "old": self.old,
             "new": self.new,
             "files": {path: (entry.mode, entry.id) if entry else None for path, entry in self.files.items()},
+            "lines": {str(path): data.decode("ascii") for path, data in self.lines.items()},
             "objects": {name: len(data) for name, data in self.objects.items()},
             "sum": zlib.crc32(body),
         }
@@ -80,7 +83,8 @@ def read(data: bytes) -> Iterator[tuple[str, Redo]]:
         if zlib.crc32(data[begin:at]) != said["sum"]:
             return
         files = {RelPath(path): Entry(*entry) if entry else None for path, entry in said["files"].items()}
-        yield said["machine"], Redo(said["branch"], said["old"], said["new"], files, objects)
+        lines = {Path(path): text.encode() for path, text in said["lines"].items()}
+        yield said["machine"], Redo(said["branch"], said["old"], said["new"], files, objects, lines)
 
 
 @lru_cache(maxsize=1)
@@ -159,6 +163,7 @@ class RedoLog:
                 files.update(dict.fromkeys(loose_file(self._objects, name) for name in redo.objects))
                 files.update(dict.fromkeys(self._layer / path for path in redo.files))
                 files.update(dict.fromkeys((git / redo.branch, git / "index", git / "logs" / redo.branch)))
+                files.update(dict.fromkeys(redo.lines))
             files[git / "logs" / "HEAD"] = None
         folders = dict.fromkeys(above for file in files for above in self._folders(file))
         return [path for path in (*files, *folders) if path not in self._synced]
@@ -191,6 +196,9 @@ class RedoLog:
 
     def _folders(self, file: Path) -> Iterator[Path]:
         """The folders that had to be made for `file`, maybe, and the one that they are in."""
+        if not file.is_relative_to(self._layer):
+            yield file.parent
+            return
         for folder in file.parents:
             yield folder
             if folder == self._layer:

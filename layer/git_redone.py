@@ -42,6 +42,9 @@ def redo(layer: Path, commits: Sequence[Redo], disk: Disk, refs: Refs, read: Rea
             _have(loose_file(git / "objects", name), name, loose, disk)
     for branch in dict.fromkeys(each.branch for each in commits):
         _move(git / branch, branch, [each for each in commits if each.branch == branch], disk, refs, read)
+    for each in commits:
+        for file, lines in each.lines.items():
+            _say(file, lines, disk)
     head = tree_of(refs.head().commit, read)
     paths = dict.fromkeys(path for each in commits for path in each.files)
     entries = {path: find(head, names_of(path), read) for path in paths}
@@ -101,6 +104,20 @@ def _move(file: Path, branch: str, commits: Sequence[Redo], disk: Disk, refs: Re
     assert moved is not None
     disk.make_folder(file.parent)
     disk.write(file, f"{moved}\n".encode())
+
+
+def _say(file: Path, lines: bytes, disk: Disk) -> None:
+    """Have the file end in `lines`, or have had them already."""
+    try:
+        there = file.read_bytes()
+    except FileNotFoundError:
+        there = b""
+    known = set(there.split(b"\n"))
+    missing = [line for line in lines.split(b"\n") if line and line not in known]
+    if missing:
+        disk.make_folder(file.parent)
+        torn = b"" if there.endswith(b"\n") or not there else b"\n"
+        disk.append(file, torn + b"".join(line + b"\n" for line in missing))
 
 
 def _earlier(path: RelPath, commits: Sequence[Redo], read: Read) -> set[str | None]:

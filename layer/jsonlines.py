@@ -20,14 +20,26 @@ def add_lines(path: Path, several: Iterable[Mapping[str, object]], disk: Disk) -
     Raises:
         StoreFault: the disk refused. Of the lines some may stand, and a torn one, which readers pass over.
     """
+    if data := as_lines(several):
+        add_data(path, data, disk)
+
+
+def as_lines(several: Iterable[Mapping[str, object]]) -> bytes:
+    """A line for each, as `add_data` takes them."""
     # ASCII only, so that a file name that is no UTF-8 (a lone surrogate) can be written and read back.
-    data = b"".join(json.dumps(fields, allow_nan=False).encode("ascii") + b"\n" for fields in several)
-    if not data:
-        return
+    return b"".join(json.dumps(fields, allow_nan=False).encode("ascii") + b"\n" for fields in several)
+
+
+def add_data(path: Path, data: bytes, disk: Disk, *, synced: bool = True) -> None:
+    """Add whole lines; as `add_lines` does, but for who has promised them otherwise, unsynced.
+
+    Raises:
+        StoreFault: as `add_lines`.
+    """
     with told_as_fault(path):
         disk.make_folder(path.parent)
         # A line torn by a crash must not take the next one with it.
-        disk.append(path, data if _ends_whole(path) else b"\n" + data)
+        disk.append(path, data if _ends_whole(path) else b"\n" + data, synced=synced)
 
 
 def lines(path: Path) -> Iterator[dict[str, Any]]:

@@ -21,6 +21,7 @@ from .store import (
     Identity,
     LogEntry,
     Message,
+    Promised,
     Write,
     found_in,
     holds_definition,
@@ -49,7 +50,7 @@ class MemoryStore:
     def file(self, path: RelPath) -> bytes | None:
         return self._working.get(path)
 
-    def commit(self, changes: Sequence[Change], message: Message) -> CommitId | None:
+    def commit(self, changes: Sequence[Change], message: Message, promised: Promised | None = None) -> CommitId | None:
         wanted = {change.path: change.data if isinstance(change, Write) else None for change in changes}
         for path in wanted:
             parts(path)
@@ -58,11 +59,18 @@ class MemoryStore:
             committed = _changed(self._committed, wanted)
             _refuse_file_above_file(working, [path for path, data in wanted.items() if data is not None])
             self._working = working
-            return self._record(committed, message)
+            commit = self._record(committed, message)
+            if commit is not None and promised is not None:
+                promised(commit)
+            return commit
 
     def adopt(self, files: Mapping[RelPath, bytes | None], message: Message) -> CommitId | None:
         with self._alone:
             return self._record(_changed(self._committed, files), message)
+
+    @property
+    def base(self) -> CommitId | None:
+        return self._log[-2].id if len(self._log) > 1 else None
 
     def settle(self) -> bool:
         return False

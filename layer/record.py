@@ -27,19 +27,18 @@ class Record:
             (EventName.FILE_SKIPPED, {**where, "path": each.path, "reason": each.reason_on_record}) for each in files
         )
 
-    def committed(
+    def lines(
         self,
         commit: CommitId,
         kept: Mapping[Key, RelPath],
         forgot: Iterable[str],
         context: Context,
         forced: Container[Key] = (),
-    ) -> None:
-        """This kernel made `commit` for the cell of `context`; `kept` are definitions and their files.
+    ) -> Mapping[Path, bytes]:
+        """What is to be told of `commit`, by the file it goes to; `kept` are definitions and their files.
 
         `forced` are those of them that look like a secret, and that the user asked for all the same.
         """
-        self._keepers.kept(kept, context.notebook)
         where = {"notebook": context.notebook} if context.notebook is not None else {}
         events: list[tuple[EventName, Mapping[str, object]]] = []
         for key, path in kept.items():
@@ -47,7 +46,18 @@ class Record:
             fields = {"key": key, "path": path, "commit": commit, **where, **asked}
             events.append((EventName.DEFINITION_RECORDED, fields))
         events += [(EventName.DEFINITION_FORGOTTEN, {"key": name, "commit": commit}) for name in forgot]
-        self._events.record_all(events)
+        return self._events.lines(events)
+
+    def committed(
+        self, kept: Iterable[Key], context: Context, lines: Mapping[Path, bytes], *, synced: bool = True
+    ) -> None:
+        """This kernel made a commit for the cell of `context`, of which `lines` tell; `kept` are its definitions.
+
+        The lines need not be `synced` where the commit has promised them.
+        """
+        self._keepers.kept(kept, context.notebook)
+        for path, data in lines.items():
+            self._events.add(path, data, synced=synced)
 
     def replaced(self, key: Key, context: Context) -> str | None:
         """The notebook that kept `key`, which the cell of `context`, not of that one, replaces; said once."""

@@ -26,7 +26,7 @@ from .run import Run
 from .session import Context
 from .shipped import LoadedFolder, Location, Shipped
 from .starting import Replayed, Started
-from .store import LogEntry, Remove, Store
+from .store import CommitId, LogEntry, Remove, Store
 from .table import Entry, Table
 from .tracked import Tracked
 from .view import InLayer, Variable, View
@@ -385,8 +385,16 @@ class Layer:
             by_hand = self.tracked.by_hand(change.path for change in changes)
             said = self._reconciling.save(by_hand) if by_hand else []
             was_behind = self._store.is_behind
+            promised: dict[CommitId, Mapping[Path, bytes]] = {}
+
+            def tell(commit: CommitId) -> Mapping[Path, bytes]:
+                return self.record.lines(commit, made, plan.forgot, context, forced)
+
+            def promise(commit: CommitId) -> Mapping[Path, bytes]:
+                return promised.setdefault(commit, tell(commit))
+
             try:
-                commit = self.tracked.commit(changes, plan.message, made.values())
+                commit = self.tracked.commit(changes, plan.message, made.values(), promise)
             except NoLocks:
                 self.can_be_kept_to = False
                 raise
@@ -409,7 +417,8 @@ class Layer:
                     "`git status` lists what is kept as removed; where no git runs, remove the file"
                 )
             try:
-                self.record.committed(commit, made, plan.forgot, context, forced)
+                lines = promised[commit] if commit in promised else tell(commit)
+                self.record.committed(made, context, lines, synced=commit not in promised)
             except StoreFault as fault:
                 said.append(f"kept, but not on record: {fault}")
             return said

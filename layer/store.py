@@ -7,9 +7,10 @@ tests/layer/test_store_contract.py holds both to the same promises.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import field
 from datetime import datetime
+from pathlib import Path
 from typing import NewType, Protocol, TypeAlias
 
 from .definition import Kind, RelPath
@@ -27,6 +28,10 @@ _FOLDERS = frozenset(kind.folder for kind in Kind)
 _BACK = r"(?:HEAD|@)(?:~(?P<count>\d*)|(?P<signs>\^+))?"
 _ID = r"[0-9a-fA-F]{4,40}"
 _TRAILER = r"([A-Za-z0-9][A-Za-z0-9-]*): (.*)"
+
+
+Promised: TypeAlias = "Callable[[CommitId], Mapping[Path, bytes]]"
+"""What a commit of that id has written to files elsewhere by its maker, whole lines at the end of each."""
 
 
 class NotRead(bytes):
@@ -146,8 +151,11 @@ class Store(Protocol):
         """The file at `path` as it stands now, None where there is none."""
         ...
 
-    def commit(self, changes: Sequence[Change], message: Message) -> CommitId | None:
+    def commit(self, changes: Sequence[Change], message: Message, promised: Promised | None = None) -> CommitId | None:
         """Write all of `changes` and commit them, or do nothing and raise.
+
+        The caller adds what is `promised` to its files when this has returned, and need not sync it: it lasts as the
+        commit does.
 
         Returns None where the changes leave everything as it is: then there is no commit. On return the commit lasts,
         whatever happens to the machine, and `dirt` is as it was before, less what `changes` names. Other paths stay as
@@ -160,6 +168,11 @@ class Store(Protocol):
 
         No file is written or taken away: one that is no more as told here stays as it is, and dirty.
         """
+        ...
+
+    @property
+    def base(self) -> CommitId | None:
+        """What the last commit that was made here was made on."""
         ...
 
     def settle(self) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from .definition import RelPath
-from .store import Change, CommitId, Dirt, Message, Store, Write
+from .store import Change, CommitId, Dirt, Message, Promised, Store, Write
 from .watch import Watch
 
 if TYPE_CHECKING:
@@ -106,13 +106,15 @@ class Tracked:
 
     # What this kernel does.
 
-    def commit(self, changes: Sequence[Change], message: Message, made: Collection[RelPath]) -> CommitId | None:
+    def commit(
+        self, changes: Sequence[Change], message: Message, made: Collection[RelPath], promised: Promised
+    ) -> CommitId | None:
         """Commit `changes`; None where they leave all as it is. `made` are the files of what is live here by that.
 
         Raises:
             LayerError: nothing was written.
         """
-        commit = self._store.commit(changes, message) if changes else None
+        commit = self._store.commit(changes, message, promised) if changes else None
         self.is_settled = self.is_settled and commit is None
         for change in changes:
             in_step = change.path in made or self.loaded.get(change.path) == self.files.get(change.path)
@@ -125,7 +127,7 @@ class Tracked:
                 self.loaded[change.path] = change.data
         if commit is not None:
             self._head = commit
-            self._watch.committed(commit)
+            self._watch.committed(commit, self._store.base)
         return commit
 
     def settle(self) -> bool:
@@ -139,7 +141,7 @@ class Tracked:
 
     def made(self, commit: CommitId) -> None:
         """This kernel made `commit` otherwise than by `commit`."""
-        self._watch.committed(commit)
+        self._watch.committed(commit, self._store.base)
         self.is_settled = False
 
     def has_loaded(self, files: Mapping[RelPath, bytes | None]) -> None:
@@ -152,9 +154,10 @@ class Tracked:
 
     def adopted(self, commit: CommitId, files: Mapping[RelPath, bytes | None], before: CommitId | None) -> None:
         """This kernel made `commit`, which came after `before`, of what a hand had made of `files`."""
+        self.is_settled = False
         # Where a file is no more as it was read here, the commit is news here too.
         if all(self.files.get(path) == data for path, data in files.items()):
-            self._watch.committed(commit)
+            self._watch.committed(commit, self._store.base)
             if before == self._head:
                 self._head = commit
 

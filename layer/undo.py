@@ -101,7 +101,8 @@ def undo(layer: Layer, store: Store, name: str, context: Context) -> Undone | No
         skipped=tuple(sorted((*left, *report.skipped), key=lambda s: s.path)),
     )
     try:
-        layer.record.committed(commit, {item.definition.key: item.path for item in loaded}, gone, context)
+        kept = {item.definition.key: item.path for item in loaded}
+        layer.record.committed(kept, context, layer.record.lines(commit, kept, gone, context))
         fault = None
     except StoreFault as error:
         fault = error

@@ -29,9 +29,13 @@ class Watch:
         self._heard = self._store.head()
         self._mine.clear()
 
-    def committed(self, commit: CommitId) -> None:
-        """This kernel made `commit`."""
-        self._mine.add(commit)
+    def committed(self, commit: CommitId, before: CommitId | None) -> None:
+        """This kernel made `commit`, on the commit `before`."""
+        if before == self._heard:
+            self._heard = commit  # there was nothing else to hear
+            self._mine.clear()
+        else:
+            self._mine.add(commit)
 
     @property
     def is_stirred(self) -> bool:

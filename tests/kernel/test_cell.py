@@ -20,7 +20,7 @@ from perdure.layer.outcome import Kept, NotKept
 from perdure.layer.room import Layer
 from perdure.layer.session import Context
 from perdure.layer.source import Source
-from perdure.layer.store import Change, CommitId, Message
+from perdure.layer.store import Change, CommitId, Message, Promised
 
 CONTEXT = Context("s-1", 1)
 
@@ -156,10 +156,10 @@ class FullStore(MemoryStore):
 
     full = False
 
-    def commit(self, changes: Sequence[Change], message: Message) -> CommitId | None:
+    def commit(self, changes: Sequence[Change], message: Message, promised: Promised | None = None) -> CommitId | None:
         if self.full:
             raise StoreFault(Path("layer"), OSError(28, "No space left on device"))
-        return super().commit(changes, message)
+        return super().commit(changes, message, promised)
 
 
 def test_a_commit_that_fails_is_told_and_the_cell_goes_on(tmp_path: Path) -> None:

@@ -5,8 +5,9 @@ import __future__
 
 import ast
 import builtins
+import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -17,7 +18,7 @@ from perdure.layer.bounds import Bounds
 from perdure.layer.cells_folder import CellsFolder
 from perdure.layer.definition import Definition, RelPath
 from perdure.layer.disk import RealDisk
-from perdure.layer.events import EventLog, EventName
+from perdure.layer.events import EventLog
 from perdure.layer.given import defines
 from perdure.layer.memory import MemoryStore
 from perdure.layer.outcome import Forgotten, Hidden, Kept, NotKept, Outcome, Returns, Unchanged
@@ -39,8 +40,11 @@ class Events(EventLog):
         super().__init__(Path(), "s-test", RealDisk())
         self.recorded: list[tuple[str, dict[str, object]]] = []
 
-    def record_all(self, events: Iterable[tuple[EventName, Mapping[str, object]]]) -> None:
-        self.recorded += [(event.value, dict(fields)) for event, fields in events]
+    def add(self, path: Path, data: bytes, *, synced: bool = True) -> None:
+        for line in data.splitlines():
+            fields = json.loads(line)
+            del fields["time"], fields["session"]
+            self.recorded.append((fields.pop("event"), fields))
 
 
 class Cells:

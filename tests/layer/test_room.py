@@ -5,19 +5,18 @@ from __future__ import annotations
 import errno
 import os
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from perdure.layer.definition import Key, RelPath
 from perdure.layer.errors import StoreFault, UnknownDefinition
-from perdure.layer.events import EventName
 from perdure.layer.memory import MemoryStore
 from perdure.layer.room import Location
 from perdure.layer.session import Context
 from perdure.layer.source import Source, parse
-from perdure.layer.store import Change, CommitId, Message, Write
+from perdure.layer.store import Change, CommitId, Message, Promised, Write
 
 from .cells import Cells, Events, said
 
@@ -27,14 +26,14 @@ class FullStore(MemoryStore):
 
     full = False
 
-    def commit(self, changes: Sequence[Change], message: Message) -> CommitId | None:
+    def commit(self, changes: Sequence[Change], message: Message, promised: Promised | None = None) -> CommitId | None:
         if self.full:
             raise StoreFault(Path("/layer/x"), OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
-        return super().commit(changes, message)
+        return super().commit(changes, message, promised)
 
 
 class DeafEvents(Events):
-    def record_all(self, events: Iterable[tuple[EventName, Mapping[str, object]]]) -> None:
+    def add(self, path: Path, data: bytes, *, synced: bool = True) -> None:
         raise StoreFault(Path("/state/events.jsonl"), OSError(errno.EROFS, os.strerror(errno.EROFS)))
 
 
@@ -133,7 +132,9 @@ def test_a_store_that_fails_leaves_everything_as_it_was_and_says_what_to_do() ->
 
 def test_other_faults_than_the_layers_are_not_swallowed() -> None:
     class Broken(MemoryStore):
-        def commit(self, changes: Sequence[Change], message: Message) -> CommitId | None:
+        def commit(
+            self, changes: Sequence[Change], message: Message, promised: Promised | None = None
+        ) -> CommitId | None:
             if changes:
                 raise RuntimeError("a mistake of ours")
             return None

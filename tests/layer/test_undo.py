@@ -197,7 +197,7 @@ def test_a_record_that_cannot_be_written_is_told_and_the_undo_stands(
     def full(*_: object, **__: object) -> None:
         raise StoreFault(Path("events.jsonl"), OSError(28, "No space left on device"))
 
-    monkeypatch.setattr(cells.events, "record_all", full)
+    monkeypatch.setattr(cells.events, "add", full)
     done = undone(cells)
     assert "No space left" in str(done.not_on_record)
     assert (done.loaded, cells.namespace["area"](0)) == (("area",), 1)
