@@ -53,11 +53,12 @@ class Composer:
         name = names[0]
         if why := self._refused(statement, name, forced=self._forced):
             return why
-        made = self._make(statement, kind, names)
+        reads = _reads(statement)
+        made = self._make(statement, kind, names, reads)
         if isinstance(made, NotKept):
             return made
         known = self._view.kept.get(name)
-        newer = overtaken(made, self._view.kept)
+        newer = overtaken(made, self._view.kept, reads.load if made.text == statement.text else None)
         if known is not None and _is_same(known, made) and not self._pulled and not newer:
             return Unchanged(made, self._variables(made.needs))
         shipped = self._view.shipped.get(name)
@@ -111,8 +112,8 @@ class Composer:
             return False
         return True
 
-    def _make(self, statement: Statement, kind: Kind, names: tuple[str, ...]) -> Definition | NotKept:
-        reads, own = reads_of_definition(statement.node, futures=statement.futures), frozenset(names)
+    def _make(self, statement: Statement, kind: Kind, names: tuple[str, ...], reads: Reads) -> Definition | NotKept:
+        own = frozenset(names)
         if reads.awaits:
             return NotKept(names[0], "it awaits as it loads, which no file can")
         if missing := self._missing(reads, own):
@@ -135,7 +136,7 @@ class Composer:
             key=Key(names[0]),
             kind=kind,
             text=statement.text,
-            imports=statements(carried, statement.futures if _is_annotated(statement.node) else ()),
+            imports=statements(carried, _futures(statement)),
             needs=self._needs(reads, own),
             after=self._after(names),
             names=names if len(names) > 1 or given_by(statement.node) != names else (),
@@ -179,9 +180,8 @@ class Composer:
             text = until_part(known.text, statement.text)  # the overloads are run anew, from this one on
         else:
             text = known.text
-        futures = statement.futures if _is_annotated(statement.node) else ()
         needs = {*known.needs, *self._needs(reads, own)}
-        imports = extended(known.imports, [*self._carried(reads, own)], futures)
+        imports = extended(known.imports, [*self._carried(reads, own)], _futures(statement))
         return replace(known, text=text, imports=imports, needs=tuple(sorted(needs - self._pulled.keys())))
 
     def _carried(self, reads: Reads, own: frozenset[str]) -> Iterator[ImportEntry]:
@@ -244,7 +244,7 @@ class Composer:
                 self._secret.update({name} if refused.is_secret else ())
             if refused or why_impure(value, self):
                 return None
-            made = self._make(statement, Kind.VALUE, (name,))
+            made = self._make(statement, Kind.VALUE, (name,), _reads(statement))
         finally:
             self._pulling.discard(name)
         if isinstance(made, NotKept):
@@ -277,9 +277,17 @@ def _with_values(node: ast.stmt, pulled: Mapping[str, Definition]) -> ast.AST:
     return whole
 
 
-def _is_annotated(node: ast.stmt) -> bool:
-    """Whether there is something in `node` that a `from __future__ import annotations` changes."""
-    return any(getattr(part, "annotation", None) or getattr(part, "returns", None) for part in walk([node]))
+def _reads(statement: Statement) -> Reads:
+    return reads_of_definition(statement.node, futures=statement.futures)
+
+
+def _futures(statement: Statement) -> tuple[str, ...]:
+    """The `from __future__` features in force where there is something in the statement that they change."""
+    if not statement.futures:
+        return ()
+    parts = walk([statement.node])
+    is_annotated = any(getattr(part, "annotation", None) or getattr(part, "returns", None) for part in parts)
+    return statement.futures if is_annotated else ()
 
 
 def _is_same(known: Definition, made: Definition) -> bool:

@@ -32,9 +32,15 @@ def callers(name: str, kept: Iterable[Definition]) -> tuple[Definition, ...]:
     return tuple(definition for definition, reads in found if name in reads.call and name not in reads.load)
 
 
-def overtaken(definition: Definition, kept: Mapping[str, Definition]) -> tuple[Definition, ...]:
-    """Those of `kept`, by name, that were to load after `definition`, which now is to load after them."""
-    earlier = (kept.get(name) for name in sorted(_reads(definition.text).load | {*definition.after}))
+def overtaken(
+    definition: Definition, kept: Mapping[str, Definition], load: frozenset[str] | None = None
+) -> tuple[Definition, ...]:
+    """Those of `kept`, by name, that were to load after `definition`, which now is to load after them.
+
+    `load` are the names that it reads to load, where these are known.
+    """
+    load = _reads(definition.text).load if load is None else load
+    earlier = (kept.get(name) for name in sorted(load | {*definition.after}))
     return tuple(other for other in earlier if other is not None and definition.key in other.after)
 
 

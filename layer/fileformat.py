@@ -121,7 +121,10 @@ def _not_python(path: RelPath, text: str, error: BaseException) -> UnreadableFil
 
 
 def _header(definition: Definition) -> str:
-    given = () if given_by_all(parse(definition.text).body) == definition.gives else definition.gives
+    # Without names of its own it gives what its text tells.
+    given = definition.names
+    if given and given_by_all(parse(definition.text).body) == given:
+        given = ()
     overrides = (f"{_DIGEST}{definition.overrides}",) if definition.overrides else ()
     fields = zip(_FIELDS, (definition.needs, overrides, definition.after, given), strict=True)
     said = "; ".join(f"{field} {', '.join(map(_encoded, values))}" for field, values in fields if values)

@@ -30,6 +30,7 @@ class Table:
         self._givers: dict[str, Key] = {}  # of every name, live or not
         self._by_path: dict[RelPath, Definition] = {}
         self._by_folded: dict[str, tuple[Key, ...]] = {}
+        self._followed: dict[Key, int] = {}  # how many are to load after it
         self._meanings: dict[str, str | None] = {}  # imported name → what the files mean by it; None: this and that
         for entry in entries:
             self._add(entry)
@@ -40,7 +41,7 @@ class Table:
         table = Table()
         table.entries, table.by_name, table._givers = self.entries.copy(), self.by_name.copy(), self._givers.copy()
         table._by_path, table._by_folded = self._by_path.copy(), self._by_folded.copy()
-        table._meanings = self._meanings.copy()
+        table._meanings, table._followed = self._meanings.copy(), self._followed.copy()
         return table
 
     def at(self, path: RelPath) -> Definition | None:
@@ -73,7 +74,7 @@ class Table:
             definition = replace(definition, after=tuple(dict.fromkeys((*definition.after, *earlier))))
         self._put(definition, awake=True)
         self._meanings.update((entry.binding, entry.path) for entry in newest)
-        for other in overtaken(definition, self.by_name):
+        for other in overtaken(definition, self.by_name) if self._followed.get(definition.key) else ():
             self._put(replace(other, after=tuple(key for key in other.after if key != definition.key)), awake=True)
 
     def differing(self, definition: Definition) -> dict[Key, frozenset[str]]:
@@ -140,6 +141,8 @@ class Table:
         self.entries[definition.key] = entry
         self._by_path[entry.path] = definition
         self.touched.add(entry.path)
+        for key in definition.after:
+            self._followed[key] = self._followed.get(key, 0) + 1
         folded = folded_path(definition.kind, definition.key)
         self._by_folded[folded] = (*self._by_folded.get(folded, ()), definition.key)
         for imported in entries_in(definition.imports):
@@ -154,6 +157,8 @@ class Table:
         entry = self.entries.pop(key)
         del self._by_path[entry.path]
         self.touched.add(entry.path)
+        for other in entry.definition.after:
+            self._followed[other] -= 1
         folded = folded_path(entry.definition.kind, key)
         self._by_folded[folded] = tuple(other for other in self._by_folded[folded] if other != key)
         for name in entry.definition.gives:
