@@ -17,7 +17,7 @@ from .git_files import holds, is_executable, refuse_link_above
 from .git_heal import heal
 from .git_index import Index, index_of
 from .git_locks import WAIT, LockFile, inode_of
-from .git_objects import LooseObjects, commit_text, not_before, now, signature
+from .git_objects import Objects, commit_text, not_before, now, signature
 from .git_redo import Redo, RedoLog
 from .git_refs import Head, Refs
 from .git_tree import EXECUTABLE_FILE, FILE, Entry, Read, Trees, every_file, tree_of
@@ -38,7 +38,7 @@ _UNDER_WAY = {
 
 @fact
 class _Built:
-    """A commit ready to become HEAD: on what, and its id, None where the tree is HEAD's already."""
+    """A commit that can become HEAD: on what, and its id, None where the tree is HEAD's already."""
 
     head: Head
     commit: CommitId | None
@@ -59,7 +59,7 @@ class Commits:
         self._redo = redo
         self._trees = Trees(read)
         self._head: tuple[str, bytes] | None = None  # the last commit that was read or made, and its text
-        self._objects = LooseObjects(self._git / "objects", disk)
+        self._objects = Objects(self._git / "objects", disk)
         self._known: Index | None = None  # as it was published here last
         self._published = ""  # checksum of the index that was published here last
         self._agreed: Agreement | None = None  # of that index, until it is noted
@@ -82,7 +82,7 @@ class Commits:
         """
         refuse_what_is_under_way(self._path)
         when = now()
-        self._objects.added.clear()
+        self._objects.begin()
         head = self._refs.head()
         head_tree = self._tree_of(head.commit)
         leaves: dict[RelPath, Entry | None] = {}
@@ -196,7 +196,7 @@ class Commits:
         return True
 
     def _build(self, head: Head, leaves: Mapping[RelPath, Entry | None], message: Message, when: datetime) -> _Built:
-        """Write the trees and the commit of `leaves` on `head`."""
+        """Make the trees and the commit of `leaves` on `head`."""
         if head.branch is None:
             raise LayerUnusable(
                 self._path,
@@ -221,9 +221,9 @@ class Commits:
     def _promise(
         self, built: _Built, leaves: Mapping[RelPath, Entry | None], promised: Promised | None, journal: Journal
     ) -> None:
-        """Have on disk what the commit is made of. From here on a power cut may still have it made."""
+        """Write the objects, and have on disk all that it takes. From here on a power cut may have the commit made."""
         if built.commit is not None and built.head.branch is not None:
-            objects, lines = self._objects.added.copy(), promised(built.commit) if promised else {}
+            objects, lines = self._objects.write(), promised(built.commit) if promised else {}
             self._redo.add(Redo(built.head.branch, built.head.commit, built.commit, leaves, objects, lines), journal)
 
     def _agreement(self, commit: CommitId | None, checksum: str) -> Agreement | None:

@@ -1,6 +1,6 @@
-"""Git objects that are written: their ids, their loose files, the text of a commit. Knows no packs and reads nothing.
+"""Git objects that are written: their ids, their files, the text of a commit. Reads nothing.
 
-Loose objects stay when a commit fails. They are garbage that no ref names and `git gc` removes; taking them away could
+Objects stay when a commit fails. They are garbage that no ref names and `git gc` removes; taking them away could
 take away what another process has just found there and relied on.
 """
 
@@ -10,13 +10,18 @@ import hashlib
 import re
 import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from pathlib import Path
 
 from .disk import Disk
+from .git_pack import pack_of
 from .journal import size_of, told_as_fault
 from .store import CommitId, Identity
+
+MANY = 32
+"""Objects from which on a commit's are one pack: a file for each takes longer than all else."""
 
 OBJECT_MODE = 0o400  # as git's own, without the bits for others: an object never changes
 
@@ -24,34 +29,53 @@ _CRUD = "".join(map(chr, range(33))) + ".,:;<>\"\\'"
 """What git strips from both ends of a name."""
 
 
-class LooseObjects:
-    """The folder `objects` of a git folder, for writing. What is written is not synced: see `git_redo`."""
+class Objects:
+    """What is to be added to the folder `objects` of a git folder. What is written is not synced: see `git_redo`."""
 
     def __init__(self, folder: Path, disk: Disk) -> None:
         self._folder = folder
         self._disk = disk
-        self.added: dict[str, bytes] = {}
-        """The loose files, by id, of all that was to be added since this was emptied last."""
+        self._added: dict[str, tuple[str, bytes]] = {}  # by id, kind and data
+        self._written: dict[str, bytes] = {}
+        self._seen = 0  # how many of those that were added are written
+
+    def begin(self) -> None:
+        """For another commit."""
+        self._added.clear()
+        self._written.clear()
+        self._seen = 0
 
     def add(self, kind: str, data: bytes) -> str:
-        """Write the object of `kind` (blob, tree, commit) unless it is there as a loose one; gives its id."""
-        whole = _whole(kind, data)
-        name = hashlib.sha1(whole, usedforsecurity=False).hexdigest()
-        if name in self.added:
-            return name
-        loose = self.added[name] = zlib.compress(whole, level=1)
-        path = Path(f"{self._folder}/{name[:2]}/{name[2:]}")
-        # An empty file is what a power cut leaves of an object written without fsync; it would shadow this one.
-        if not size_of(path):
-            with told_as_fault(path):
-                self._disk.make_folder(path.parent)
-                self._disk.write(path, loose, mode=OBJECT_MODE, synced=False, begun_in=self._folder.parent)
+        """Have the object of `kind` (blob, tree, commit) written with the others; gives its id."""
+        name = object_id(kind, data)
+        self._added.setdefault(name, (kind, data))
         return name
 
+    def write(self) -> Mapping[str, bytes]:
+        """Write what was added, as loose objects, or where they are many as a pack.
 
-def loose_file(folder: Path, name: str) -> Path:
-    """Where the object `name` lies in the folder `objects`, if it is loose."""
-    return folder / name[:2] / name[2:]
+        Gives the files of all that was added since `begin`, by their names in the folder, loose ones by their ids.
+        """
+        new = dict(islice(self._added.items(), self._seen, None))
+        self._seen = len(self._added)
+        if len(new) > MANY:
+            files = pack_of(new)
+        else:
+            files = {name: zlib.compress(_whole(kind, data), level=1) for name, (kind, data) in new.items()}
+        for name, data in files.items():
+            path = object_file(self._folder, name)
+            # An empty file is what a power cut leaves of an object written without fsync; it would shadow this one.
+            if not size_of(path):
+                with told_as_fault(path):
+                    self._disk.make_folder(path.parent)
+                    self._disk.write(path, data, mode=OBJECT_MODE, synced=False, begun_in=self._folder.parent)
+        self._written |= files
+        return self._written.copy()
+
+
+def object_file(folder: Path, name: str) -> Path:
+    """Where the file that `Objects.write` calls `name` lies in the folder `objects`."""
+    return Path(f"{folder}/{name}" if "/" in name else f"{folder}/{name[:2]}/{name[2:]}")
 
 
 def object_id(kind: str, data: bytes) -> str:

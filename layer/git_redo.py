@@ -20,7 +20,7 @@ from pathlib import Path
 from .definition import RelPath
 from .disk import Disk
 from .git_locks import REDO
-from .git_objects import loose_file
+from .git_objects import object_file
 from .git_tree import Entry
 from .journal import Journal, size_of, told_as_fault
 from .slots import fact
@@ -40,7 +40,7 @@ class Redo:
     old: CommitId | None
     new: CommitId
     files: Mapping[RelPath, Entry | None]  # of the working tree
-    objects: Mapping[str, bytes]  # by id, as the loose file has it
+    objects: Mapping[str, bytes]  # the files of its objects, as `git_objects.Objects.write` gives them
     lines: Mapping[Path, bytes] = field(default_factory=dict)  # to stand in files elsewhere; ASCII
 
     def to_bytes(self, machine: str) -> bytes:
@@ -160,7 +160,7 @@ class RedoLog:
         if size:
             git = self.path.parent
             for _, redo in read(self.path.read_bytes()):
-                files.update(dict.fromkeys(loose_file(self._objects, name) for name in redo.objects))
+                files.update(dict.fromkeys(object_file(self._objects, name) for name in redo.objects))
                 files.update(dict.fromkeys(self._layer / path for path in redo.files))
                 files.update(dict.fromkeys((git / redo.branch, git / "index", git / "logs" / redo.branch)))
                 files.update(dict.fromkeys(redo.lines))

@@ -18,7 +18,7 @@ from .git_commit import names_of
 from .git_files import holds, refuse_link_above
 from .git_index import Index, index_of
 from .git_locks import TURN, WAIT, LockFile, inode_of
-from .git_objects import OBJECT_MODE, loose_file, object_id
+from .git_objects import OBJECT_MODE, object_file, object_id
 from .git_redo import Redo
 from .git_refs import Refs
 from .git_tree import EXECUTABLE_FILE, Entry, Read, every_file, find, tree_of
@@ -38,8 +38,8 @@ def redo(layer: Path, commits: Sequence[Redo], disk: Disk, refs: Refs, read: Rea
     for leftover in _leftovers(layer, commits):
         disk.remove(leftover)
     for each in commits:
-        for name, loose in each.objects.items():
-            _have(loose_file(git / "objects", name), name, loose, disk)
+        for name, data in each.objects.items():
+            _have(object_file(git / "objects", name), name, data, disk)
     for branch in dict.fromkeys(each.branch for each in commits):
         _move(git / branch, branch, [each for each in commits if each.branch == branch], disk, refs, read)
     for each in commits:
@@ -73,17 +73,18 @@ def _leftovers(layer: Path, commits: Sequence[Redo]) -> Iterator[Path]:
             yield from (path for path in folder.iterdir() if is_temporary(path.name))
 
 
-def _have(file: Path, name: str, loose: bytes, disk: Disk) -> None:
-    """Have the object `name`, whose loose file is of the bytes `loose`."""
+def _have(file: Path, name: str, wanted: bytes, disk: Disk) -> None:
+    """Have the file of the bytes `wanted`, or of a loose object the same object packed otherwise."""
     try:
-        kind, _, data = zlib.decompress(file.read_bytes()).partition(b"\0")
-        if object_id(kind.split(b" ")[0].decode(), data) == name:
+        there = file.read_bytes()
+        kind, _, data = zlib.decompress(there).partition(b"\0") if "/" not in name else (b"", b"", b"")
+        if there == wanted or (kind and object_id(kind.split(b" ")[0].decode(), data) == name):
             disk.sync(file)
             return
     except (FileNotFoundError, zlib.error, ValueError):
         pass
     disk.make_folder(file.parent)
-    disk.write(file, loose, mode=OBJECT_MODE)
+    disk.write(file, wanted, mode=OBJECT_MODE)
 
 
 def _move(file: Path, branch: str, commits: Sequence[Redo], disk: Disk, refs: Refs, read: Read) -> None:

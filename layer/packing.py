@@ -16,6 +16,9 @@ from .aside import leave
 LIMIT = 6_700
 """Loose objects from which on they are packed: git's own `gc.auto`."""
 
+PACKS = 50
+"""Packs from which on they are made one: git's own `gc.autoPackLimit`."""
+
 _SAMPLE = "17"  # one of the 256 folders, which are filled evenly; git looks at this one too
 _NAME = 38  # hex digits
 _NICE = "19"
@@ -32,12 +35,17 @@ _ELSEWHERE = tuple(
 
 
 def is_due(layer: Path, limit: int = LIMIT) -> bool:
-    """Whether the repository at `layer` has about `limit` loose objects or more; some microseconds."""
+    """Whether the repository at `layer` has about `limit` loose objects or more, or many packs; some microseconds."""
+    objects = layer / ".git" / "objects"
+    loose = sum(len(name) == _NAME for name in _names(objects / _SAMPLE))
+    return loose > limit // 256 or sum(name.endswith(".pack") for name in _names(objects / "pack")) > PACKS
+
+
+def _names(folder: Path) -> list[str]:
     try:
-        names = os.listdir(layer / ".git" / "objects" / _SAMPLE)
+        return os.listdir(folder)
     except OSError:
-        return False
-    return sum(len(name) == _NAME for name in names) > limit // 256
+        return []
 
 
 def pack(layer: Path) -> bool:

@@ -16,7 +16,7 @@ from perdure.layer.definition import RelPath
 from perdure.layer.errors import NoLocks
 from perdure.layer.git import GitStore
 from perdure.layer.git_objects import not_before
-from perdure.layer.store import CommitId, Write
+from perdure.layer.store import Change, CommitId, Remove, Write
 
 from .git_cli import AREA, KEEP, RATE, Git, opened, put
 
@@ -103,3 +103,27 @@ def test_files_from_another_time(store: GitStore, git: Git, path: Path, shift: i
     store.commit([Write(RelPath("values/n/NEW.py"), b"NEW = 1\n")], KEEP)
     git.check()
     assert not store.dirt()
+
+
+def test_many_objects_are_one_pack_and_few_are_loose(store: GitStore, git: Git, path: Path) -> None:
+    few = [Write(RelPath(f"functions/f/few{n}.py"), f"few{n} = {n}\n".encode()) for n in range(20)]
+    many: list[Change] = [
+        Write(RelPath(f"functions/{name[0]}/{name}.py"), f"def {name}():\n    {'x' * size}\n".encode())
+        for n in range(60)
+        for name, size in [(f"{'abcdefghij'[n % 10]}{n}", n**3)]
+    ]
+    store.commit(few, KEEP)
+    assert not [*path.glob(".git/objects/pack/*")]
+    store.commit([*many, Remove(few[0].path)], KEEP)
+    assert sorted(file.suffix for file in path.glob(".git/objects/pack/*")) == [".idx", ".pack"]
+    git.check()
+    assert git("verify-pack", "-v", *(os.fspath(file) for file in path.glob(".git/objects/pack/*.idx"))).endswith(
+        "ok\n"
+    )
+    for change in many:
+        assert isinstance(change, Write)
+        assert git("show", f"HEAD:{change.path}").encode() == change.data
+        assert store.show(store.log(1)[0].id, change.path) == change.data
+    git("gc", "--quiet")
+    store.commit([Remove(change.path) for change in many], KEEP)
+    git.check()
