@@ -123,4 +123,5 @@ def made(folder: Path, files: dict[str, str]) -> Home:
         (home.layer / path).write_text(text, encoding="utf-8")
     home.git("add", "-A")
     home.git("commit", "-qm", "definitions")
+    home.git("gc", "--quiet")  # as a kernel at rest would have done
     return home

@@ -30,18 +30,27 @@ def interrupts_deferred(*, drop: bool = False) -> Iterator[None]:
     if old is None:  # set by C code: it could not be put back from here
         yield
         return
-    noted: list[FrameType | None] = []
-
-    def note(_: int, frame: FrameType | None) -> None:
-        noted.append(frame)
-
-    signal.signal(signal.SIGINT, note)
+    if isinstance(old, _Noted) and not drop:
+        yield  # the block around this one keeps them away already
+        return
+    noted = _Noted()
+    signal.signal(signal.SIGINT, noted)
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, old)
-        if noted and not drop:
+        if noted.frames and not drop:
             if callable(old):
-                old(signal.SIGINT, noted[0])
+                old(signal.SIGINT, noted.frames[0])
             elif old == signal.SIG_DFL:
                 signal.raise_signal(signal.SIGINT)
+
+
+class _Noted:
+    """A handler that only notes what came: at which frames."""
+
+    def __init__(self) -> None:
+        self.frames: list[FrameType | None] = []
+
+    def __call__(self, _: int, frame: FrameType | None) -> None:
+        self.frames.append(frame)

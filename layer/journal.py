@@ -8,8 +8,7 @@ full made the undo necessary.)
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 from .disk import FILE_MODE, Disk
@@ -18,13 +17,20 @@ from .errors import StoreFault
 Undo = Callable[[], None]
 
 
-@contextmanager
-def told_as_fault(path: Path) -> Iterator[None]:
+class told_as_fault:  # noqa: N801 — read as what it does; a generator takes four times as long, dozens of times a keep
     """Turn an OSError of the block into the room's StoreFault, naming the path that was meant."""
-    try:
-        yield
-    except OSError as cause:
-        raise StoreFault(path, cause) from cause
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, cause: BaseException | None, _: object) -> None:
+        if isinstance(cause, OSError):
+            raise StoreFault(self._path, cause) from cause
 
 
 def size_of(path: Path) -> int | None:
