@@ -1,0 +1,34 @@
+"""What one kernel did not keep for looking like a secret: it is refused again wherever it stands.
+
+Memory alone. Knows no rule by which something looks like one (`secret`), and is imported by each start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from .slots import state
+
+if TYPE_CHECKING:
+    from .secret import Secret
+
+_SURE = 8  # characters; what is shorter may be a word anywhere
+
+
+@state
+class Refused:
+    """The names and the texts."""
+
+    names: set[str] = field(default_factory=set)  # of definitions; who asks for one of them was told
+    texts: dict[str, str] = field(default_factory=dict)  # secret → the name that gave it away
+
+    def learn(self, names: Iterable[str], found: Iterable[Secret]) -> None:
+        """The definition of `names` was refused for what was `found` in it."""
+        self.names.update(names)
+        self.texts.update((each.said, each.what) for each in found if len(each.said) >= _SURE)
+
+    def found_in(self, text: str) -> str | None:
+        """The name that gave a secret away which stands in `text`; None where none does."""
+        return next((what for said, what in self.texts.items() if said in text), None)
