@@ -283,7 +283,8 @@ def with_values(node: ast.stmt, settings: Mapping[str, ast.stmt]) -> ast.AST:
 
     class Put(ast.NodeTransformer):
         def visit_Name(self, name: ast.Name) -> ast.AST:
-            value = assigned(settings[name.id]) if name.id in settings else None
+            is_read = name.id in settings and isinstance(name.ctx, ast.Load)
+            value = assigned(settings[name.id]) if is_read else None
             return name if value is None else value
 
     whole: ast.AST = Put().visit(copy.deepcopy(node))

@@ -22,7 +22,7 @@ from .interrupts import interrupts_deferred
 from .leaving import forgotten
 from .outcome import Forgotten, Kept, NotKept, Outcome, Unchanged
 from .plan import apply, settled, with_rebound
-from .secret import Secret, secrets_in, suspect
+from .secret import Secret, secrets_in, secrets_of, suspect
 from .session import Context
 from .shipped import folder_told
 from .source import Statement
@@ -43,6 +43,11 @@ class Deciding:
         self._edits: list[Kept | Forgotten] = []
         self._ahead: Table | None = None  # the layer's table as it will be after the commit
         self._looked = False  # whether it was asked since the last commit if others moved the layer
+
+    def look_through(self, texts: Iterable[str]) -> None:
+        """Know what looks like a secret in these texts of the cell before any of it is written."""
+        for text in texts:
+            self._layer.variables.secrets.learn((), secrets_of(text))
 
     def offer(
         self, statement: Statement, names: frozenset[str], changed: frozenset[str], called: frozenset[str]
@@ -93,6 +98,8 @@ class Deciding:
                 return
             # A secret is kept only by who was told that it is one; the second time it is asked for, they were.
             secrets = layer.variables.secrets
+            if name in layer.variables.refused:  # its value may have what it was made with
+                secrets.learn((), self._secrets_of(layer.variables.refused[name]))
             found = suspect(statement.text, statement.node) or secrets.found_in(statement.text)
             if found and name not in secrets.names:
                 self._take(looks_secret(name, found), statement)

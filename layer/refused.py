@@ -1,4 +1,4 @@
-"""What one kernel did not keep for looking like a secret: it is refused again wherever it stands.
+"""What looks like a secret in the cells of one kernel: it is refused wherever it stands, also where nothing tells.
 
 Memory alone. Knows no rule by which something looks like one (`secret`), and is imported by each start.
 """
@@ -14,8 +14,6 @@ from .slots import state
 if TYPE_CHECKING:
     from .secret import Secret
 
-_SURE = 8  # characters; what is shorter may be a word anywhere
-
 
 @state
 class Refused:
@@ -25,9 +23,10 @@ class Refused:
     texts: dict[str, str] = field(default_factory=dict)  # secret → the name that gave it away
 
     def learn(self, names: Iterable[str], found: Iterable[Secret]) -> None:
-        """The definition of `names` was refused for what was `found` in it."""
+        """This was `found` in a cell; the definition of `names` was refused for it."""
         self.names.update(names)
-        self.texts.update((each.said, each.what) for each in found if len(each.said) >= _SURE)
+        # What does not look like one by itself may be a word anywhere.
+        self.texts.update((each.said, each.what) for each in found if each.is_sure)
 
     def found_in(self, text: str) -> str | None:
         """The name that gave a secret away which stands in `text`; None where none does."""

@@ -161,7 +161,7 @@ class Layer:
         if self._by_hand is None:
             from .reconciling import Reconciling
 
-            self._by_hand = Reconciling(self._store, self.tracked, self._drafts)
+            self._by_hand = Reconciling(self._store, self.tracked, self.record, self._drafts)
         return self._by_hand
 
     def run(self) -> Run:

@@ -15,9 +15,11 @@ from functools import lru_cache
 from . import telling
 from .named_values import NAMING, called_by, named_values
 from .slots import fact
+from .source import parse
 from .tokens import may_have_token, token_in
 from .tree import walk
 
+_TOKEN = "a token"
 _MOST_PARTS = 40  # of a text that is written as a sum
 
 
@@ -27,6 +29,11 @@ class Secret:
 
     what: str  # the name that gives it away, or `a token`
     said: str  # the text itself
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether what is said looks like a secret also where nothing gives it away."""
+        return self.what == _TOKEN or _looks_secret(self.said)
 
 
 def suspect(text: str, node: ast.AST) -> str | None:
@@ -48,17 +55,26 @@ def secrets_in(text: str, node: ast.AST) -> Iterator[Secret]:
         for comment in telling.COMMENT.findall(text):
             yield from _told(comment, is_code=True)
     if found := token_in(text):
-        yield Secret("a token", found)
+        yield Secret(_TOKEN, found)
     elif may_have_token(text) or "\\" in text:
         # Also one that is written in parts (`"sk-" "…"`, `"sk-" + "…"`) or with escapes.
         for part in walk([node]):
             if (said := _joined(part)) and (found := token_in(said)):
-                yield Secret("a token", found)
+                yield Secret(_TOKEN, found)
 
 
 def says_secret(text: str) -> bool:
     """Whether a comment with `text` gives a secret away."""
     return token_in(text) is not None or next(_told(text, is_code=True), None) is not None
+
+
+def secrets_of(code: str) -> Iterator[Secret]:
+    """As `secrets_in`, of the text of a cell; nothing of what cannot be parsed."""
+    if _has_word(code) or token_in(code):
+        try:
+            yield from secrets_in(code, parse(code))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            pass
 
 
 def _joined(node: ast.AST) -> str:
