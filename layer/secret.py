@@ -59,7 +59,7 @@ def secrets_in(text: str, node: ast.AST) -> Iterator[Secret]:
     elif may_have_token(text) or "\\" in text:
         # Also one that is written in parts (`"sk-" "…"`, `"sk-" + "…"`) or with escapes.
         for part in walk([node]):
-            if (said := _joined(part)) and (found := token_in(said)):
+            if _is_in_parts(part) and (said := _joined(part)) and (found := token_in(said)):
                 yield Secret(_TOKEN, found)
 
 
@@ -75,6 +75,15 @@ def secrets_of(code: str) -> Iterator[Secret]:
             yield from secrets_in(code, parse(code))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             pass
+
+
+def _is_in_parts(node: ast.AST) -> bool:
+    """Whether `node` may be a text that does not stand in the source as it is."""
+    if type(node) is ast.Constant and isinstance(node.value, str | bytes):
+        # Quotes, a letter before them, and what is between.
+        in_line = (node.end_col_offset or 0) - node.col_offset <= len(node.value) + 3
+        return not in_line or node.lineno != node.end_lineno
+    return type(node) is ast.BinOp and type(node.op) is ast.Add
 
 
 def _joined(node: ast.AST) -> str:
