@@ -340,7 +340,7 @@ def test_an_adoption_that_cannot_be_recorded_is_told(
 
     put(path / AREA, GOOD + b"# by hand\n")
     cells = boot()
-    monkeypatch.setattr(cells.events, "record", refuses)
+    monkeypatch.setattr(cells.events, "add", refuses)
     done = reconciled(cells)
     assert done.adopted == ("area",)
     assert done.fault.startswith("adopted, but not on record: ")
