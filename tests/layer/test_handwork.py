@@ -23,10 +23,11 @@ from perdure.layer.store import Write
 
 from .cells import Cells, Events
 from .git_cli import ADA, AREA, KEEP, RATE, Git, opened, put
+from .made_up import MADE_UP
 from .test_git_others import conflict
 
 GOOD = b"def area(r):\n    return r\n"
-SECRET = b"API_KEY = 'sk-ant-api03-3gW9kQ2vX7bZ1mN5pR8tY4uL6jH0dF'\n"
+SECRET = f"API_KEY = {MADE_UP['Anthropic']!r}\n".encode()
 HALF = b"def area(r:\n    ret"
 
 

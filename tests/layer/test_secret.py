@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import time
+from pathlib import Path
 
 import pytest
 
@@ -264,3 +265,14 @@ def test_a_long_sum_of_texts_is_no_token() -> None:
 def test_prose_that_says_one() -> None:
     assert says_secret("the password is hunter22")
     assert not says_secret("the password is checked elsewhere")
+
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize("room", ["tests", "docs", "layer", "kernel", "client", "bench"])
+def test_this_tree_has_no_token_that_a_scanner_would_take_for_a_leak(room: str) -> None:
+    texts = {
+        path: path.read_text("utf-8") for kind in ("*.py", "*.md", "*.ipynb") for path in (ROOT / room).rglob(kind)
+    }
+    assert [path.name for path, text in texts.items() if token_in(text)] == []
