@@ -76,6 +76,8 @@ def handwork(done: Handwork, root: Path) -> Iterator[str]:
             f"{path} was changed by hand and is not committed: {what} looks like a secret; "
             f"`git commit` in {root} commits it all the same"
         )
+    if done.fault:
+        yield done.fault
     if done.left:
         named = ", ".join(done.left[:_SHOWN])
         named += f" and {len(done.left) - _SHOWN} more" if len(done.left) > _SHOWN else ""

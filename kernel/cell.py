@@ -66,6 +66,8 @@ class Cell:
         """`text`, as IPython has transformed it, is run: the cell's own or that of a cell or body inside it."""
         if self._ran is not None:
             self._ran(text)
+        if self._run is not None:
+            self._run.runs(text)
 
     def leave(self) -> None:
         """The sequence that was entered last has ended."""

@@ -12,7 +12,20 @@ from perdure.layer.git_dulwich import NEEDED
 
 # From the inside out: what a step imports is then little more than the module that it names.
 _ROOMS = (
-    *("telling", "secret", "known", "purity", "stages", "running", "dependents", "callables", "compose", "attached"),
+    *(
+        "telling",
+        "tokens",
+        "secret",
+        "known",
+        "purity",
+        "stages",
+        "running",
+        "dependents",
+        "callables",
+        "randomness",
+        "compose",
+        "attached",
+    ),
     *(
         "blocks",
         "decide",

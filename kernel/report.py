@@ -149,9 +149,17 @@ def _is_settled(name: str, later: Iterable[Outcome]) -> bool:
 
 def _already(definition: Definition) -> str:
     lines = [line for line in definition.text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
-    what = lines[0] if lines and definition.kind is Kind.VALUE else ""
+    what = lines[0] if lines and definition.kind is Kind.VALUE and not _is_secret(definition) else ""
     shown = f", as {what[:_SHOWN]}{'…' if len(what) > _SHOWN or lines[1:] else ''}" if what else ""
     return f"[layer: {', '.join(definition.gives)} is kept already{shown}]"
+
+
+def _is_secret(definition: Definition) -> bool:
+    """Whether its text belongs in no notice: what a notebook shows is saved with it."""
+    from perdure.layer.secret import suspect  # here, as below: few cells ask for what is kept already
+    from perdure.layer.source import parse
+
+    return suspect(definition.text, parse(definition.text)) is not None
 
 
 def _kept_names(kept: Iterable[Kept | Unchanged], *, with_pulled: bool = True) -> Iterable[str]:

@@ -30,7 +30,7 @@ from .store import Stamp
 if TYPE_CHECKING:
     from .boot_files import Known
 
-FORMAT = 2
+FORMAT = 3
 """To be raised whenever what is written, or what a boot decides, changes."""
 
 YOUNG = 2_000_000_000

@@ -1,6 +1,7 @@
 """The process that writes a bundle for the next start, at low priority, and how it is told to.
 
-It reads the files anew, and writes only what is still as the kernel loaded it. Nothing of them is run here.
+It reads the files anew, and writes only what is still as the kernel loaded it, and no secret of a file that no commit
+has. Nothing of them is run here.
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ from .boot_journal import mark_of
 from .definition import RelPath
 from .disk import RealDisk, is_temporary
 from .errors import LayerError, UnreadableFile
-from .facts import facts_of, to_plain
+from .facts import Facts, facts_of, to_plain
 from .fileformat import decode
 from .git_files import definition_files, definition_stamps
 from .given import owner_of
 from .install import compile_file
+from .secret import suspect
 from .starting import Bundling
 from .store import Stamp
 
@@ -90,10 +92,13 @@ def bundle(cache: Path, told: Mapping[str, Any], young: int = YOUNG) -> None:
     known = _known(Bundle.read(file), root, files)
     facts: dict[RelPath, tuple[bytes, tuple[Any, ...]]] = {}
     names: set[str] = set()
+    committed = _Committed(root)
     for path, data in files.items():
         try:
-            found = known[path].facts if path in known else facts_of(path, data)[0]
+            found = known[path].facts if path in known else _facts(path, data, committed)
         except (UnreadableFile, RecursionError):
+            found = None
+        if found is None:
             continue  # read anew by each start
         facts[path] = (data, to_plain(found))
         names |= found.bound | {*found.definition.gives}
@@ -101,7 +106,8 @@ def bundle(cache: Path, told: Mapping[str, Any], young: int = YOUNG) -> None:
     paths = tuple(facts)
     number_of = {path: number for number, path in enumerate(paths)}
     codes: list[CodeType] = []
-    for path in told["loaded"]:
+    loaded = [path for path in told["loaded"] if path in facts]
+    for path in loaded:
         code = known[path].code if path in known else None
         codes.append(code or compile_file(decode(path, files[path]), str(root / path)).code)
     plan = Plan(
@@ -114,9 +120,9 @@ def bundle(cache: Path, told: Mapping[str, Any], young: int = YOUNG) -> None:
         stamps=tuple(stamps[path] for path in paths),
         young=tuple(number for number, path in enumerate(paths) if max(stamps[path][2:]) > now - young),
         marks=tuple(marks[path] for path in paths),
-        loaded=tuple(number_of[path] for path in told["loaded"]),
-        foreign={number_of[path]: names for path, names in told["foreign"].items()},
-        waiting={number_of[path]: packages for path, packages in told["waiting"].items()},
+        loaded=tuple(number_of[path] for path in loaded),
+        foreign={number_of[path]: names for path, names in told["foreign"].items() if path in facts},
+        waiting={number_of[path]: packages for path, packages in told["waiting"].items() if path in facts},
         hidden=told["hidden"],
         ambient=told["ambient"],
         cheap=told["cheap"],
@@ -126,6 +132,36 @@ def bundle(cache: Path, told: Mapping[str, Any], young: int = YOUNG) -> None:
     )
     _clear(file.parent)
     write(file, RealDisk(), plan, codes, [*facts.values()])
+
+
+class _Committed:
+    """What the last commit of the folder's repository has; asked of few files, if of any."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def has(self, path: RelPath, data: bytes) -> bool:
+        """Whether the file at `path` stands there as `data`; so it does where there is no repository to tell."""
+        if not (self._root / ".git").exists():
+            return True
+        from .git import GitStore
+
+        store = GitStore(self._root, None, RealDisk())
+        head = store.head()
+        return head is not None and store.show(head, path) == data
+
+
+def _facts(path: RelPath, data: bytes, committed: _Committed) -> Facts | None:
+    """What a bundle has of the file; None where that would be a secret that somebody wrote there by hand.
+
+    Raises:
+        UnreadableFile, RecursionError: as `facts_of`.
+    """
+    facts, tree = facts_of(path, data)
+    try:
+        return None if suspect(facts.text, tree) and not committed.has(path, data) else facts
+    except LayerError:  # nobody knows
+        return None
 
 
 def _clear(folder: Path) -> None:

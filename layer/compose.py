@@ -8,7 +8,7 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from .consequences import hidden_builtins, made_with_the_earlier, what_it_hides
+from .consequences import hidden_builtins, made_with_the_earlier, what_it_hides, what_may_be_secret
 from .definition import Definition, Key, Kind
 from .dependents import in_circle, made_from, overtaken
 from .given import given_by, owner_of
@@ -65,14 +65,21 @@ class Composer:
         if known is None and shipped is not None and self._is_shipped(made, shipped) and not self._pulled:
             return Unchanged(shipped, self._variables(made.needs))
         pulled = tuple(self._pulled.values())
-        if pulled and not self._forced:
-            whole = _with_values(statement.node, self._pulled)
-            if found := suspect(ast.unparse(whole), whole):
+        found = self._suspect(statement.text, statement.node) if self._forced else None
+        if pulled and not found:
+            settings = {key: defining_statement(made.text) for key, made in self._pulled.items()}
+            whole = with_values(statement.node, settings)
+            # Who asks for the name may not know yet that a plain variable brings a secret into it.
+            found = suspect(ast.unparse(whole), whole)
+            if found and not (self._forced and name in self._view.refused.names):
                 return looks_secret(name, found)
         needs = self._variables(name for definition in (made, *pulled) for name in definition.needs)
         warnings = [said for new in (*pulled, made) for said in made_with_the_earlier(new, name, self._view)]
         warnings += [f"{other.key} is what {name} reads now" for other in newer]
-        return Kept(made, pulled, needs, (*warnings, *what_it_hides(made, needs, self._view)))
+        warnings += what_it_hides(made, needs, self._view)
+        if not found:
+            warnings += [said for new in (*pulled, made) for said in what_may_be_secret(new, self._view)]
+        return Kept(made, pulled, needs, tuple(warnings), is_secret=found is not None)
 
     # What an expression may read, as purity asks.
 
@@ -100,9 +107,15 @@ class Composer:
             return NotKept(name, f"it has {size:,} bytes and a definition at most {LARGEST:,}; move its data to a file")
         if not self._is_encodable(statement.text):
             return NotKept(name, "it has lone surrogates, which no UTF-8 file can hold; write them as escapes")
-        if not forced and (found := suspect(statement.text, statement.node)):
+        known = self._view.kept.get(name)
+        if forced or (known is not None and known.text == statement.text):  # who asked for it is not told again
+            return None
+        if found := self._suspect(statement.text, statement.node):
             return looks_secret(name, found)
         return None
+
+    def _suspect(self, text: str, node: ast.AST) -> str | None:
+        return suspect(text, node) or self._view.refused.found_in(text)
 
     @staticmethod
     def _is_encodable(text: str) -> bool:
@@ -265,12 +278,13 @@ def looks_secret(name: str, found: str) -> NotKept:
     return NotKept(name, why, forceable=True, is_secret=True)
 
 
-def _with_values(node: ast.stmt, pulled: Mapping[str, Definition]) -> ast.AST:
-    """`node` with the values of what is pulled in put where their names stand: `p = "…"` under `PASSWORD = p` tells."""
+def with_values(node: ast.stmt, settings: Mapping[str, ast.stmt]) -> ast.AST:
+    """`node` with the values that `settings` set put where their names stand: `p = "…"` under `PASSWORD = p` tells."""
 
     class Put(ast.NodeTransformer):
         def visit_Name(self, name: ast.Name) -> ast.AST:
-            value = assigned(defining_statement(pulled[name.id].text)) if name.id in pulled else None
+            is_read = name.id in settings and isinstance(name.ctx, ast.Load)
+            value = assigned(settings[name.id]) if is_read else None
             return name if value is None else value
 
     whole: ast.AST = Put().visit(copy.deepcopy(node))

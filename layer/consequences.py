@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from .definition import Definition
 from .dependents import made_from
 from .given import owner_of
+from .randomness import random_words
+from .source import parse
 from .stages import parts_of
 from .view import View, value_of
 
@@ -29,6 +31,17 @@ def made_with_the_earlier(made: Definition, but: str, view: View) -> Iterator[st
             yield f"{other.key} was made with the earlier {made.key}; after a restart it is made with the new one"
         elif value_of(other.key, namespace) is not value_of(made.key, namespace):
             yield f"{other.key} still is the earlier {made.key}; after a restart it is the new one"
+
+
+def what_may_be_secret(made: Definition, view: View) -> Iterator[str]:
+    """A warning where `made` brings what nothing but its looks gives away; what it had before was told then."""
+    known = view.kept.get(made.key)
+    before = known.text if known is not None else ""
+    new = [word for word in random_words(made.text, parse) if word not in before]
+    if new:
+        # How long it is and not what: a notice may be kept, and a log of it too.
+        what = f"{made.key} holds {len(new[0])} random characters"
+        yield f"{what}; if they are a secret, revoke it: git's history has it now"
 
 
 def what_it_hides(made: Definition, needs: Iterable[str], view: View) -> Iterator[str]:

@@ -6,22 +6,23 @@ concern the layer at all.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .binding import bound_names
 from .blocks import taken
-from .compose import looks_secret
+from .compose import looks_secret, with_values
 from .decide import decide
-from .definition import Definition, Key
+from .definition import Definition
 from .errors import LayerError
 from .given import given_by
 from .interrupts import interrupts_deferred
 from .leaving import forgotten
 from .outcome import Forgotten, Kept, NotKept, Outcome, Unchanged
 from .plan import apply, settled, with_rebound
-from .secret import suspect
+from .secret import Secret, secrets_in, secrets_of, suspect
 from .session import Context
 from .shipped import folder_told
 from .source import Statement
@@ -41,8 +42,12 @@ class Deciding:
         self._outcomes: list[Outcome] = []
         self._edits: list[Kept | Forgotten] = []
         self._ahead: Table | None = None  # the layer's table as it will be after the commit
-        self._forced: set[Key] = set()  # what looks like a secret and is kept because it was asked for
         self._looked = False  # whether it was asked since the last commit if others moved the layer
+
+    def look_through(self, texts: Iterable[str]) -> None:
+        """Know what looks like a secret in these texts of the cell before any of it is written."""
+        for text in texts:
+            self._layer.variables.secrets.learn((), secrets_of(text))
 
     def offer(
         self, statement: Statement, names: frozenset[str], changed: frozenset[str], called: frozenset[str]
@@ -92,15 +97,14 @@ class Deciding:
                 self._outcomes.append(statement)
                 return
             # A secret is kept only by who was told that it is one; the second time it is asked for, they were.
-            found = suspect(statement.text, statement.node)
-            if found and name not in layer.variables.told_secret:
+            secrets = layer.variables.secrets
+            if name in layer.variables.refused:  # its value may have what it was made with
+                secrets.learn((), self._secrets_of(layer.variables.refused[name]))
+            found = suspect(statement.text, statement.node) or secrets.found_in(statement.text)
+            if found and name not in secrets.names:
                 self._take(looks_secret(name, found), statement)
                 return
-            before = len(self._edits)
             self._decide(statement, forced=True)
-            if found:
-                edits = (edit for edit in self._edits[before:] if isinstance(edit, Kept))
-                self._forced.update(edit.definition.key for edit in edits)
             if name in self.kept:
                 layer.variables.changed.discard(name)  # it is written as it is now
 
@@ -150,7 +154,6 @@ class Deciding:
         A commit that fails makes each definition a `NotKept`; nothing of it is written then.
         """
         outcomes, edits, ahead = self._outcomes, self._edits, self._ahead
-        forced, self._forced = self._forced, set()
         self._outcomes, self._edits, self._ahead, self._looked = [], [], None, False
         if ahead is None:
             return outcomes, []
@@ -166,7 +169,7 @@ class Deciding:
             if isinstance(outcome, Kept) or (isinstance(outcome, Forgotten) and outcome.name not in back)
         ]
         try:
-            warnings = self._layer.commit(edits, context, forced)
+            warnings = self._layer.commit(edits, context)
         except LayerError as fault:
             failed = [_failed(outcome, fault) if outcome in edits else outcome for outcome in outcomes]
             return failed, []
@@ -278,11 +281,20 @@ class Deciding:
         self._outcomes.append(outcome)
         if isinstance(outcome, NotKept):
             if outcome.is_secret:
-                self._layer.variables.told_secret.update(outcome.name.split(", "))
+                self._layer.variables.secrets.learn(outcome.name.split(", "), self._secrets_of(statement))
             for name in given_by(statement.node):
                 self._layer.variables.refused[name] = statement
         elif isinstance(outcome, Kept | Forgotten):
             self._edit(outcome)
+
+    def _secrets_of(self, statement: Statement) -> list[Secret]:
+        """What looks like a secret in it, or in what it is with the values of the variables that it reads."""
+        if found := [*secrets_in(statement.text, statement.node)]:
+            return found
+        plain = self._layer.variables.plain
+        settings = {name: setting.node for name, known in plain.items() if (setting := known.statement) is not None}
+        whole = with_values(statement.node, settings)
+        return [*secrets_in(ast.unparse(whole), whole)]
 
     def _edit(self, edit: Kept | Forgotten) -> None:
         self._edits.append(edit)

@@ -58,6 +58,7 @@ class Handwork:
     restored: tuple[Restored, ...] = ()
     secrets: Mapping[RelPath, str] = field(default_factory=dict)  # not committed: path → what looks like one
     left: tuple[RelPath, ...] = ()  # not committed either: for the user to settle
+    fault: str = ""  # why the record does not have what was adopted, a clause
 
     def __bool__(self) -> bool:
         return self != Handwork()

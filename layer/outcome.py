@@ -16,6 +16,7 @@ class Kept:
     pulled: tuple[Definition, ...] = ()
     needs: tuple[str, ...] = ()  # plain variables that it reads when called; a name nothing has yet is none
     warnings: tuple[str, ...] = ()  # sentences without a full stop
+    is_secret: bool = False  # for what it looks like, and asked for all the same
 
 
 @fact

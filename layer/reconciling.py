@@ -10,13 +10,14 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from .definition import RelPath
+from .definition import Key, RelPath
 from .disk import RealDisk
 from .drafts import Drafts
 from .errors import LayerError, StoreFault
 from .handwork import Handwork, Judged, Restored, Torn, judge, names_of
 from .naming import name_told_by
 from .plan import subject_of
+from .record import Record
 from .store import CommitId, Message, NotRead, Store, Write, holds_definition, is_same
 from .tracked import Tracked
 
@@ -26,11 +27,13 @@ _BODY = "Changed by hand."
 class Reconciling:
     """What one kernel does with the handwork in its layer. Who asks holds the layer's lock."""
 
-    def __init__(self, store: Store, tracked: Tracked, drafts: Path) -> None:
+    def __init__(self, store: Store, tracked: Tracked, record: Record, drafts: Path) -> None:
         """`drafts` is the folder for texts that cannot stay in the layer."""
         self._store = store
         self._tracked = tracked
+        self._record = record
         self._drafts = Drafts(drafts, RealDisk())
+        self._fault = ""  # why the record does not have what was adopted last, a clause
 
     def run(self) -> Handwork | None:
         """Take all of it in; None where another program is at work in the repository.
@@ -81,12 +84,12 @@ class Reconciling:
         if judged.adopt and (commit := self._adopted(judged.adopt, names_of(judged.adopt, found.get), ())):
             self._tracked.made(commit)
         self._tracked.saved(paths)
-        return told
+        return [*told, *([self._fault] if self._fault else [])]
 
     def _settle(self, judged: Judged, head: CommitId | None) -> Handwork:
         names, lost = self._adopt(judged.adopt, head)
         restored = tuple(self._restore(path, torn) for path, torn in judged.restore.items())
-        return Handwork(names, lost, restored, judged.secrets, judged.left)
+        return Handwork(names, lost, restored, judged.secrets, judged.left, self._fault)
 
     def _adopt(
         self, files: Mapping[RelPath, bytes | None], head: CommitId | None
@@ -105,7 +108,14 @@ class Reconciling:
     ) -> CommitId | None:
         subject, all_of_them = subject_of({"adopt": names, "forgot": lost})
         body = "\n\n".join(part for part in (all_of_them, _BODY) if part)
-        return self._store.adopt(files, Message(subject or "moved", body))
+        commit, self._fault = self._store.adopt(files, Message(subject or "moved", body)), ""
+        if commit is not None:
+            stay = [path for path, data in files.items() if data is not None]
+            try:
+                self._record.adopted(commit, {Key(names_of([path], files.get)[0]): path for path in stay}, lost)
+            except StoreFault as fault:
+                self._fault = f"adopted, but not on record: {fault}"
+        return commit
 
     def _restore(self, path: RelPath, torn: Torn) -> Restored:
         # First, for whatever comes in between.

@@ -59,6 +59,17 @@ class Record:
         for path, data in lines.items():
             self._events.add(path, data, synced=synced)
 
+    def adopted(self, commit: CommitId, kept: Mapping[Key, RelPath], forgot: Iterable[str]) -> None:
+        """This kernel made `commit` of what a hand had done to the files."""
+        self._keepers.kept(kept, None)
+        fields = {"commit": commit, "by_hand": True}
+        self._events.record_all(
+            [
+                *((EventName.DEFINITION_RECORDED, {"key": key, "path": path, **fields}) for key, path in kept.items()),
+                *((EventName.DEFINITION_FORGOTTEN, {"key": name, **fields}) for name in forgot),
+            ]
+        )
+
     def replaced(self, key: Key, context: Context) -> str | None:
         """The notebook that kept `key`, which the cell of `context`, not of that one, replaces; said once."""
         return self._keepers.replaced(key, context.notebook)

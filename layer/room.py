@@ -7,7 +7,7 @@ does not need is imported where it is entered: no kernel's first reply waits for
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Container, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, MutableMapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -161,7 +161,7 @@ class Layer:
         if self._by_hand is None:
             from .reconciling import Reconciling
 
-            self._by_hand = Reconciling(self._store, self.tracked, self._drafts)
+            self._by_hand = Reconciling(self._store, self.tracked, self.record, self._drafts)
         return self._by_hand
 
     def run(self) -> Run:
@@ -284,6 +284,7 @@ class Layer:
             altered=self.variables.changed,
             called_on=called,
             changed=changed,
+            refused=self.variables.secrets,
         )
 
     def has_moved(self) -> bool:
@@ -358,15 +359,17 @@ class Layer:
             self.reread()  # with what is live now
             return done
 
-    def commit(self, edits: Iterable[Kept | Forgotten], context: Context, forced: Container[Key] = ()) -> list[str]:
-        """Write what `edits` come to; the sentences to warn with. `forced` are secrets that were asked for.
+    def commit(self, edits: Collection[Kept | Forgotten], context: Context) -> list[str]:
+        """Write what `edits` come to; the sentences to warn with.
 
         Raises:
             LayerError: nothing was written.
         """
-        from .outcome import Forgotten
+        from .outcome import Forgotten, Kept
         from .plan import apply, definitions_of, step
 
+        if self.variables.secrets.found_in(context.note):
+            context = replace(context, note="")
         with self.lock, interrupts_deferred():
             with suppress(LayerError):  # what it is about is told by the commit, which meets it too
                 self.reconcile()
@@ -376,6 +379,7 @@ class Layer:
             for edit in edits:
                 apply(edit, table)
             kept = [definition.key for edit in edits for definition in definitions_of(edit)]
+            secret = {edit.definition.key for edit in edits if isinstance(edit, Kept) and edit.is_secret}
             forgot = [Key(edit.name) for edit in edits if isinstance(edit, Forgotten)]
             kept = [key for key in kept if key in table.entries]
             plan = step(self.table, table, kept, forgot, context, self.skipped_names())
@@ -388,7 +392,7 @@ class Layer:
             promised: dict[CommitId, Mapping[Path, bytes]] = {}
 
             def tell(commit: CommitId) -> Mapping[Path, bytes]:
-                return self.record.lines(commit, made, plan.forgot, context, forced)
+                return self.record.lines(commit, made, plan.forgot, context, secret)
 
             def promise(commit: CommitId) -> Mapping[Path, bytes]:
                 return promised.setdefault(commit, tell(commit))

@@ -28,6 +28,11 @@ class Run:
     def __init__(self, layer: Layer) -> None:
         self._layer = layer
         self._entered: Deciding | None = None  # None as long as nothing was to be decided
+        self._texts: list[str] = []  # of the cell, not looked at yet
+
+    def runs(self, text: str) -> None:
+        """The cell, or one inside it, has this text: a comment may say early what a later statement gives away."""
+        self._texts.append(text)
 
     def offer(self, statement: Statement) -> None:
         """Take in a statement that has just completed; nothing is written yet."""
@@ -79,4 +84,7 @@ class Run:
             from .deciding import Deciding
 
             self._entered = Deciding(self._layer)
+        if self._texts:
+            texts, self._texts = self._texts, []
+            self._entered.look_through(texts)
         return self._entered

@@ -14,39 +14,76 @@ from functools import lru_cache
 
 from . import telling
 from .named_values import NAMING, called_by, named_values
+from .slots import fact
+from .source import parse
+from .tokens import may_have_token, token_in
 from .tree import walk
 
+_TOKEN = "a token"
 _MOST_PARTS = 40  # of a text that is written as a sum
+
+
+@fact
+class Secret:
+    """Something that looks like a secret; `said` is for memory alone, and for no message, file or log."""
+
+    what: str  # the name that gives it away, or `a token`
+    said: str  # the text itself
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether what is said looks like a secret also where nothing gives it away."""
+        return self.what == _TOKEN or _looks_secret(self.said)
 
 
 def suspect(text: str, node: ast.AST) -> str | None:
     """What in the definition `node` with source `text` looks like a secret, as a phrase; None if nothing does."""
+    found = next(secrets_in(text, node), None)
+    return found.what if found is not None else None
+
+
+def secrets_in(text: str, node: ast.AST) -> Iterator[Secret]:
+    """All that looks like a secret in the source `text`, of which `node` is the tree."""
     if _has_word(text):
         for part in walk([node]):
             if type(part) in NAMING:
                 for name, value, sure in named_values(part):
-                    if _holds(name, value, sure):
-                        return name
+                    yield from (Secret(name, said) for said in _held(name, value, sure))
             elif type(part) is ast.Constant and isinstance(part.value, str | bytes) and len(part.value) > 8:
                 said = part.value if isinstance(part.value, str) else part.value.decode("latin-1")
-                if found := _told(said, is_code=False):
-                    return found
+                yield from _told(said, is_code=False)
         for comment in telling.COMMENT.findall(text):
-            if found := _told(comment, is_code=True):
-                return found
-    return "a token" if _has_token_inside(text, node) else None
+            yield from _told(comment, is_code=True)
+    if found := token_in(text):
+        yield Secret(_TOKEN, found)
+    elif may_have_token(text) or "\\" in text:
+        # Also one that is written in parts (`"sk-" "…"`, `"sk-" + "…"`) or with escapes.
+        for part in walk([node]):
+            if _is_in_parts(part) and (said := _joined(part)) and (found := token_in(said)):
+                yield Secret(_TOKEN, found)
 
 
 def says_secret(text: str) -> bool:
     """Whether a comment with `text` gives a secret away."""
-    return has_token(text) or _told(text, is_code=True) is not None
+    return token_in(text) is not None or next(_told(text, is_code=True), None) is not None
 
 
-def _has_token_inside(text: str, node: ast.AST) -> bool:
-    """Whether there is a token in `text`, also one written in parts (`"sk-" "…"`, `"sk-" + "…"`) or with escapes."""
-    if not any(mark in text for mark in telling.MARKS) and "\\" not in text:
-        return False
-    return has_token(text) or any(has_token(said) for part in walk([node]) if (said := _joined(part)))
+def secrets_of(code: str) -> Iterator[Secret]:
+    """As `secrets_in`, of the text of a cell; nothing of what cannot be parsed."""
+    if _has_word(code) or token_in(code):
+        try:
+            yield from secrets_in(code, parse(code))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            pass
+
+
+def _is_in_parts(node: ast.AST) -> bool:
+    """Whether `node` may be a text that does not stand in the source as it is."""
+    if type(node) is ast.Constant and isinstance(node.value, str | bytes):
+        # Quotes, a letter before them, and what is between.
+        in_line = (node.end_col_offset or 0) - node.col_offset <= len(node.value) + 3
+        return not in_line or node.lineno != node.end_lineno
+    return type(node) is ast.BinOp and type(node.op) is ast.Add
 
 
 def _joined(node: ast.AST) -> str:
@@ -56,17 +93,17 @@ def _joined(node: ast.AST) -> str:
         match node:
             case ast.Constant(value=str(text)):
                 return "".join([text, *reversed(parts)])
+            case ast.Constant(value=bytes(data)):
+                return "".join([data.decode("latin-1"), *reversed(parts)])
             case ast.BinOp(left=left, op=ast.Add(), right=ast.Constant(value=str(text))):
                 parts.append(text)
+                node = left
+            case ast.BinOp(left=left, op=ast.Add(), right=ast.Constant(value=bytes(data))):
+                parts.append(data.decode("latin-1"))
                 node = left
             case _:
                 break
     return ""
-
-
-def has_token(text: str) -> bool:
-    """Whether `text` holds something of the form of a known kind of token."""
-    return any(mark in text for mark in telling.MARKS) and telling.TOKENS.search(text) is not None
 
 
 @lru_cache(maxsize=1024)
@@ -93,39 +130,38 @@ def _snake(name: str) -> str:
     return telling.HUMP.sub("_", name).replace("-", "_").lower()
 
 
-def _holds(name: str, value: ast.expr | None, sure: bool) -> bool:
-    """Whether `value` under `name` holds a secret; where it is not `sure` to be its value, it must look like one."""
+def _held(name: str, value: ast.expr | None, sure: bool) -> Iterator[str]:
+    """The secrets that `value` under `name` holds; where it is not `sure` to be its value, they must look like one."""
     if is_telling(name):
-        return any(_could_be_secret(name, said) and (sure or _looks_secret(said)) for said in _literals(value))
-    if not _is_hinting(name):
-        return False
-    texts = [said for said in _literals(value) if said]
-    # One odd word among many others is a word: the tokens of a lexer.
-    return bool(texts) and 2 * sum(map(_looks_secret, texts)) >= len(texts)
+        yield from (s for s in _literals(value) if _could_be_secret(name, s) and (sure or _looks_secret(s)))
+    elif _is_hinting(name):
+        texts = [said for said in _literals(value) if said]
+        odd = [said for said in texts if _looks_secret(said)]
+        # One odd word among many others is a word: the tokens of a lexer.
+        yield from odd if 2 * len(odd) >= len(texts) else ()
 
 
-def _told(text: str, *, is_code: bool) -> str | None:
-    """The name under which a comment or a string says a secret: `# password = "…"`, `curl -H "Authorization: …"`."""
+def _told(text: str, *, is_code: bool) -> Iterator[Secret]:
+    """What a comment or a string says under a name: `# password = "…"`, `curl -H "Authorization: …"`."""
     if not _has_word(text):
-        return None
+        return
     for match in telling.SAID.finditer(text):
         name = match["name"]
         tells = is_telling(name)
         if (tells or _is_hinting(name)) and _is_told(match, name, tells, is_code):
-            return name
+            yield Secret(name, match["quoted"] or match["bare"])
     for match in telling.PROSE.finditer(text):
         if _looks_secret(match["said"]):
-            return match["name"]
+            yield Secret(match["name"], match["said"])
     for header in telling.HEADER.finditer(text):
         said = header["said"]
         if header["known"]:
             if _could_be_secret("authorization", said) and not (_is_word(said) or said.lower().startswith("auth")):
-                return "Authorization"
+                yield Secret("Authorization", said)
         elif _looks_secret(said):
-            return "Authorization"
+            yield Secret("Authorization", said)
     if "curl" in text and (given := telling.CURL_USER.search(text)) and not _is_word(given["said"]):
-        return "curl"
-    return None
+        yield Secret("curl", given["said"])
 
 
 def _is_told(match: re.Match[str], name: str, tells: bool, is_code: bool) -> bool:

@@ -19,8 +19,10 @@ from .naming import name_told_by
 from .past import SHORT
 from .plan import LONGEST_SUBJECT, trailers
 from .returning import bring_back
+from .secret import suspect
 from .session import Context
 from .slots import fact
+from .source import parse
 from .store import Change, Changed, LogEntry, Message, Remove, Store, Write, holds_definition, is_same
 from .waiting import Failed
 from .wanted import files_wanting
@@ -102,7 +104,8 @@ def undo(layer: Layer, store: Store, name: str, context: Context) -> Undone | No
     )
     try:
         kept = {item.definition.key: item.path for item in loaded}
-        layer.record.committed(kept, context, layer.record.lines(commit, kept, gone, context))
+        secret = {item.definition.key for item in loaded if suspect(item.definition.text, parse(item.definition.text))}
+        layer.record.committed(kept, context, layer.record.lines(commit, kept, gone, context, secret))
         fault = None
     except StoreFault as error:
         fault = error

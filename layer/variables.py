@@ -15,6 +15,7 @@ from .definition import Definition, Kind
 from .given import owner_of
 from .imports import ImportRecord, entries_of
 from .outcome import NotKept
+from .refused import Refused
 from .source import Source, Statement, assigned, bound_targets, parse
 from .tree import walk
 from .view import Origin, Plain, Variable, equal, gives_again, is_literal
@@ -27,7 +28,7 @@ class Variables:
         self.imports = ImportRecord()
         self.plain: dict[str, Plain] = {}
         self.refused: dict[str, Statement] = {}  # what `%keep` can force, by name
-        self.told_secret: set[str] = set()  # names of which it was said that they look like a secret
+        self.secrets = Refused()  # what was not kept for what it looks like
         self.changed: set[str] = set()  # kept names whose value a statement changed in place
         self._namespace = namespace
         self._modules = modules

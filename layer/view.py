@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from .definition import Definition, Kind
 from .imports import ImportEntry, ImportRecord, find
+from .refused import Refused
 from .slots import fact
 from .source import Statement, assigned
 
@@ -93,6 +94,7 @@ class View:
     altered: AbstractSet[str] = frozenset()  # the kept names whose values were changed in place since
     called_on: frozenset[str] = frozenset()  # the kept names of whose values the statement called methods
     changed: frozenset[str] = frozenset()  # the kept names that the statement decided on bound to another object
+    refused: Refused = field(default_factory=Refused)  # what was not kept for looking like a secret
 
     def origin(self, name: str, dotted: Iterable[str] = ()) -> Origin:
         """Where `name` comes from; `dotted` are the attribute chains it is read in, which tell submodules."""

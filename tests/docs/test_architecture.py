@@ -16,7 +16,8 @@ ROOMS = ("perdure", "kernel", "kernel/upstream", "layer", "client")
 
 PURE = """
     binding bounds compose decide deferral definition dependents fileformat imports known mentions module naming order
-    others outcome plan proof_files purity reach reasons reread running scope secret source taken telling uses view
+    others outcome plan proof_files purity randomness reach reasons reread running scope secret source taken telling
+    tokens uses view
 """.split()
 
 

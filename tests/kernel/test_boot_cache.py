@@ -18,6 +18,7 @@ from perdure.layer.bundling import as_plain, bundle
 from perdure.layer.disk import RealDisk
 from perdure.layer.starting import Starting
 from perdure.layer.trust import TrustRecord
+from tests.layer.made_up import MADE_UP
 from tests.packages import Packages
 
 from .driver import PATIENCE, Kernel, KernelDied
@@ -91,11 +92,7 @@ def test_no_process_of_ours_is_there_for_user_code_and_no_secret_lies_in_the_cac
     put(starts.home, {"functions/n/new.py": "def new(): ...\n"})
     before = starts.bundle().stat().st_ino
     kernel = starts.start(None)
-    assert (
-        kernel.run("API_KEY = 'sk-proj-Ab1Cd2Ef3Gh4Ij5Kl6Mn7Op8Qr9St0'")
-        .notices[0]
-        .startswith("[layer: API_KEY looks like")
-    )
+    assert kernel.run(f"API_KEY = {MADE_UP['OpenAI']!r}").notices[0].startswith("[layer: API_KEY looks like")
     pause = threading.Event()
     for _ in range(int(PATIENCE / 0.05)):
         if starts.bundle().stat().st_ino != before:
@@ -106,7 +103,7 @@ def test_no_process_of_ours_is_there_for_user_code_and_no_secret_lies_in_the_cac
     found = Bundle.read(starts.bundle())
     assert found is not None
     assert "functions/n/new.py" in found.plan.paths
-    assert b"sk-proj" not in starts.bundle().read_bytes()
+    assert MADE_UP["OpenAI"].encode() not in starts.bundle().read_bytes()
     assert [path for path in starts.home.root.rglob("*.tmp") if "cache" in path.parts] == []
 
 

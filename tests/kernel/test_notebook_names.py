@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perdure.kernel.notebook import notebook_name
+from tests.layer.made_up import MADE_UP
 
 from .conftest import StartKernel
 from .home import Home
@@ -52,7 +53,7 @@ def test_what_a_server_says(said: str | None, name: str | None) -> None:
         ("https://hub.example.org/user/ada/lab/tree/a.ipynb?token=0123456789abcdef#x", "a.ipynb"),
         ("vscode-notebook-cell:/home/ada/study/deep/a.ipynb#W0sZmlsZQ", "deep/a.ipynb"),
         ("token=0123456789abcdef/a.ipynb", "a.ipynb"),
-        ("ghp_abcdefghijklmnopqrstuvwxyz0123456789", None),
+        (MADE_UP["GitHub"], None),
         (f"{ID}/a.ipynb", "a.ipynb"),
         (f"{ID}.ipynb", None),
         ("x" * 300 + "/a.ipynb", "a.ipynb"),

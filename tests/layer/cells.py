@@ -112,6 +112,7 @@ class Cells:
         self.error, self.warnings = None, []
         context = Context("s-test", self._count, note=Source(source).leading_comment())
         run = self.layer.run()
+        run.runs(source)
         outcomes: list[Outcome] = []
 
         def flush() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from .cells import Cells, said
+from .made_up import MADE_UP
 
 GENERIC = "from functools import singledispatch\n@singledispatch\ndef area(s): return 0"
 ADD_TO = "def add_to(c):\n def put(f): setattr(c, f.__name__, f)\n return put"
@@ -517,7 +518,7 @@ def test_a_plain_variable_that_is_a_secret_is_kept_by_who_asks_twice() -> None:
 
 def test_a_secret_that_came_later_is_told_before_it_is_kept() -> None:
     kernel = Cells()
-    kernel.run("DEPTHS = {'a': 1}\nDEPTHS['b'] = 'ghp_abcdefghijklmnopqrstuvwxyz0123456789'")
+    kernel.run(f"DEPTHS = {{'a': 1}}\nDEPTHS['b'] = {MADE_UP['GitHub']!r}")
     assert said(kernel.keep("DEPTHS")) == ["not DEPTHS: holds what looks like a secret (a token)"]
     assert said(kernel.keep("DEPTHS")) == ["keep DEPTHS"]
 

@@ -11,6 +11,7 @@ from perdure.layer.definition import RelPath
 from perdure.layer.given import defines
 
 from .cells import Cells, said
+from .made_up import MADE_UP
 
 BIG = "#" * (1 << 20)
 
@@ -387,7 +388,7 @@ ROWS: dict[str, tuple[list[str], list[str]]] = {
         ["not USER: holds what looks like a secret (PASSWORD)"],
     ),
     "token anywhere": (
-        ["def f(): # ghp_aBcDeFgHiJkLmNoPqRsTuVwXyZ0123456789\n pass"],
+        [f"def f(): # {MADE_UP['GitHub']}\n pass"],
         ["not f: holds what looks like a secret (a token)"],
     ),
     "secret that would be pulled in": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import subprocess
@@ -13,18 +14,20 @@ import pytest
 from perdure.layer.definition import RelPath
 from perdure.layer.disk import RealDisk
 from perdure.layer.drafts import Drafts
+from perdure.layer.errors import StoreFault
 from perdure.layer.git import GitStore
 from perdure.layer.handwork import Handwork, Judged, Torn, judge
 from perdure.layer.opening import Ready, open_layer
 from perdure.layer.place import Homes, Origin, Place
 from perdure.layer.store import Write
 
-from .cells import Cells
+from .cells import Cells, Events
 from .git_cli import ADA, AREA, KEEP, RATE, Git, opened, put
+from .made_up import MADE_UP
 from .test_git_others import conflict
 
 GOOD = b"def area(r):\n    return r\n"
-SECRET = b"API_KEY = 'sk-ant-api03-3gW9kQ2vX7bZ1mN5pR8tY4uL6jH0dF'\n"
+SECRET = f"API_KEY = {MADE_UP['Anthropic']!r}\n".encode()
 HALF = b"def area(r:\n    ret"
 
 
@@ -308,4 +311,38 @@ def test_another_name_of_a_file_keeps_what_it_has(boot: Callable[[], Cells], pat
     boot().run("def area(): return 'new'")
     assert other.read_bytes() == GOOD
     assert (path / AREA).stat().st_nlink == 1
+    git.check()
+
+
+def test_what_was_adopted_is_on_record_as_done_by_hand(boot: Callable[[], Cells], path: Path) -> None:
+    put(path / AREA, GOOD + b"# by hand\n")
+    (path / RATE).unlink()
+    cells = boot()
+    reconciled(cells)
+    assert isinstance(cells.events, Events)
+    head = cells.store.head()
+    assert cells.events.recorded == [
+        ("definition_recorded", {"key": "area", "path": AREA, "commit": head, "by_hand": True}),
+        ("definition_forgotten", {"key": "RATE", "commit": head, "by_hand": True}),
+    ]
+    # Also what is adopted because a cell is about to replace it.
+    put(path / AREA, GOOD + b"# again\n")
+    cells.layer.reread()
+    cells.run("def area(): ...")
+    told = [(name, fields["key"], fields.get("by_hand")) for name, fields in cells.events.recorded[2:]]
+    assert told == [("definition_recorded", "area", True), ("definition_recorded", "area", None)]
+
+
+def test_an_adoption_that_cannot_be_recorded_is_told(
+    boot: Callable[[], Cells], path: Path, git: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuses(*_: object, **__: object) -> None:
+        raise StoreFault(path, OSError(errno.ENOSPC, "No space left on device"))
+
+    put(path / AREA, GOOD + b"# by hand\n")
+    cells = boot()
+    monkeypatch.setattr(cells.events, "add", refuses)
+    done = reconciled(cells)
+    assert done.adopted == ("area",)
+    assert done.fault.startswith("adopted, but not on record: ")
     git.check()

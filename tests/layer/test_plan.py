@@ -15,6 +15,8 @@ from perdure.layer.session import Context
 from perdure.layer.store import Change, Message, Remove, Write
 from perdure.layer.table import Entry, Table
 
+from .made_up import MADE_UP
+
 CONTEXT = Context("s-1", 12, "analysis.ipynb", "Areas of shapes")
 KEYS = ["a", "A", "aa", "Aa", "AA", "B", "b", "π"]
 
@@ -216,7 +218,7 @@ def test_many_names_are_in_the_body_where_the_subject_cannot_hold_them() -> None
     [
         (Context("s-1"), Message("keep a", "", (("Session", "s-1"),))),
         (
-            Context("s-1", note="uses ghp_abcdefghijklmnopqrstuvwxyz0123456789"),
+            Context("s-1", note=f"uses {MADE_UP['GitHub']}"),
             Message("keep a", "", (("Session", "s-1"),)),
         ),
         (Context("s-1", note="password = 'hunter-two'"), Message("keep a", "", (("Session", "s-1"),))),

@@ -550,3 +550,40 @@ def test_a_secret_that_was_asked_for_is_on_record_as_such() -> None:
         ("API_KEY", True),
         ("RATE", None),
     ]
+
+
+ODD = "hunter" + "1234x"
+
+
+def test_a_secret_is_refused_wherever_it_stands() -> None:
+    cells = Cells()
+    # A comment says early what a later statement gives away.
+    assert said(cells.run(f"# {ODD} is what Bob sent\ndef f(): pass\nprint()\nAPI_KEY = {ODD!r}")) == [
+        "not f: holds what looks like a secret (API_KEY)",
+        "not API_KEY: looks like a secret",
+    ]
+    assert said(cells.run(f"def g(): return send({ODD!r})")) == ["not g: holds what looks like a secret (API_KEY)"]
+    cells.run(f"# again {ODD}\nimport os\ndef h(): return os")
+    assert cells.store.log()[-1].body == ""
+    assert cells.names == {"h"}
+
+
+def test_a_word_under_a_telling_name_is_no_secret_elsewhere() -> None:
+    cells = Cells()
+    assert said(cells.run("AUTH_TOKEN = 'identifier'")) == ["not AUTH_TOKEN: looks like a secret"]
+    assert said(cells.run("def identifier(): return 'identifier'")) == ["keep identifier"]
+
+
+def test_a_plain_variable_makes_no_secret_of_what_is_asked_for_unless_that_was_told() -> None:
+    cells = Cells()
+    cells.run(f"def connect(password): return password\nq = {ODD!r}\nCONNECTION = connect(password=q)")
+    told = "not CONNECTION: holds what looks like a secret (password)"
+    assert said(cells.keep("CONNECTION")) == [told]
+    assert said(cells.keep("CONNECTION")) == ["keep CONNECTION"]
+
+
+def test_who_asked_for_a_secret_is_not_told_again() -> None:
+    cells = Cells()
+    cells.run(f"API_KEY = {ODD!r}")
+    cells.keep("API_KEY")
+    assert said(cells.run(f"API_KEY = {ODD!r}")) == ["same API_KEY"]
