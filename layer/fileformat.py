@@ -121,14 +121,19 @@ def _not_python(path: RelPath, text: str, error: BaseException) -> UnreadableFil
 
 
 def _header(definition: Definition) -> str:
-    # Without names of its own it gives what its text tells.
-    given = definition.names
+    given = () if _is_plain(definition) else definition.gives
     if given and given_by_all(parse(definition.text).body) == given:
         given = ()
     overrides = (f"{_DIGEST}{definition.overrides}",) if definition.overrides else ()
     fields = zip(_FIELDS, (definition.needs, overrides, definition.after, given), strict=True)
     said = "; ".join(f"{field} {', '.join(map(_encoded, values))}" for field, values in fields if values)
     return f" {said}" if said else ""
+
+
+def _is_plain(definition: Definition) -> bool:
+    """Whether it is of one name and begins with the `def` or `class` of that, as most do: nothing is to be parsed."""
+    begin = rf"(async def|def|class) {re.escape(definition.key)}\b"
+    return not definition.names and re.match(begin, definition.text) is not None
 
 
 def _read_header(text: str) -> dict[str, tuple[str, ...]] | None:
