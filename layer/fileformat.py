@@ -131,9 +131,9 @@ def _header(definition: Definition) -> str:
 
 
 def _is_plain(definition: Definition) -> bool:
-    """Whether it is of one name and begins with the `def` or `class` of that, as most do: nothing is to be parsed."""
-    begin = rf"(async def|def|class) {re.escape(definition.key)}\b"
-    return not definition.names and re.match(begin, definition.text) is not None
+    """Whether all of it is the `def` or `class` of its one name, as most is: nothing is to be parsed to tell."""
+    text, begin = definition.text, rf"(async def|def|class) {re.escape(definition.key)}\b"
+    return not definition.names and re.match(begin, text) is not None and re.search(r"\n[^\s)\]}]", text) is None
 
 
 def _read_header(text: str) -> dict[str, tuple[str, ...]] | None:
