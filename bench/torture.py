@@ -2,7 +2,8 @@
 
 S1: kernels are killed at random moments, beside a process that keeps processor and disk busy: two workspaces without
 sockets around them most of the time, then kernels as a front end has them. A sweep kills at every single write of a
-keep, a forget, an undo, and of starts that put a layer in order. S2: two kernels and a git command line commit at once.
+keep, a forget, an undo, and of starts that put a layer in order; and power is cut there, so that what was not synced may
+be lost. S2: two kernels and a git command line commit at once.
 
 What was violated is told with the seed, what was done before it, and a copy of the folders; exit status 1.
 """
@@ -33,7 +34,7 @@ from tests.kernel.tortured import When
 
 KILLS, COMMITS = 100, 1000  # of the cases, by cases.md and issue 5
 REAL = 0.1  # of the kills, through sockets
-WHEN: tuple[When, ...] = ("before", "after", "half")
+WHEN: tuple[When, ...] = ("before", "after", "half", "cut")
 FEW = 10  # lives on one layer
 BUSY = """
 import hashlib, os, sys
@@ -57,6 +58,7 @@ class Session:
         self.tally = Tally()
         self.kept = 0  # acknowledged keeps
         self.swept = 0
+        self.emptied = 0
         self.raced: Counter[str] = Counter()
         self.raced_commits = 0
         self._count = 0
@@ -76,13 +78,14 @@ class Session:
                 if time.monotonic() > until:
                     return
                 with self._folder(f"sweep of {name!r}") as folder:
-                    sweep = Sweep(folder, self.nursery)
+                    sweep = Sweep(folder, self.nursery, self.chance.randrange(1_000_000))
                     # Of many calls some, another some each time.
                     step = 10 if name == "fifty" else 1
                     try:
                         sweep.run(name, when, start=self.chance.randint(1, step), step=step)
                     finally:
                         self.swept += sweep.kills
+                        self.emptied += sweep.emptied
 
     def race(self, commits: int) -> None:
         """S2."""
@@ -142,7 +145,7 @@ def report(session: Session, seconds: float) -> None:
     print(f"{tally.boots} starts, {tally.refused} refused; by hand: {dict(tally.by_hand) or 'nothing'}")
     for where, count in tally.where.most_common():
         print(f"  {count:5} killed {where}")
-    print(f"{session.swept} kills at the n-th write")
+    print(f"{session.swept} kills at the n-th write; power cuts emptied {session.emptied} objects that nothing needed")
     print(f"{session.raced_commits} commits at once: {dict(session.raced)} acknowledged")
     print(f"{session.violations} violations")
 

@@ -81,6 +81,11 @@ class Writer:
         words = self.progress.split(maxsplit=2)
         return int(words[1]) if words and words[0] in ("in", "after") else 0
 
+    @property
+    def volatile(self) -> Path:
+        """What a power cut may take of what it did, for `power_cut.lose`; there when it died in a call of the port."""
+        return Path(f"{self._progress}.volatile")
+
     def _heard(self) -> tuple[str, Any]:
         try:
             if not self._connection.poll(PATIENCE):
@@ -110,17 +115,19 @@ class Nursery:
         self._listener.close()
         self._folder.cleanup()
 
-    def birth(self, home: Home, *, kill_at: int = 0, when: When = "before", bundles: bool = True) -> Writer:
+    def birth(
+        self, home: Home, *, kill_at: int = 0, when: When = "before", bundles: bool = True, machine: str = ""
+    ) -> Writer:
         """A process with the layer of `home`; it dies in the call `kill_at` of the Disk port, if that is not 0.
 
-        Without `bundles` it leaves the next start nothing to be quicker by.
+        Without `bundles` it leaves the next start nothing to be quicker by. `machine` is that of `Birth`.
         """
         self._count += 1
         progress = Path(self._folder.name) / f"progress-{self._count}"
         progress.write_bytes(b"before the first call".ljust(PROGRESS))
         address = self._listener.address
         assert isinstance(address, str)
-        birth = Birth(address, home.environ, str(home.work), str(progress), kill_at, when, bundles)
+        birth = Birth(address, home.environ, str(home.work), str(progress), kill_at, when, bundles, machine)
         assert self._mother.stdin is not None
         self._mother.stdin.write(json.dumps(asdict(birth)) + "\n")
         self._mother.stdin.flush()

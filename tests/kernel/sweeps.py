@@ -16,6 +16,7 @@ from .by_hand import Hand
 from .home import Home
 from .ledger import Attempt, Ledger, stands
 from .nursery import Died, Nursery, Writer
+from .power_cut import lose
 from .random_cells import TOLD, Author
 from .torture import Violated
 from .tortured import When
@@ -39,6 +40,7 @@ class Scenario:
     parts: tuple[Attempt, ...] = ()
     by_hand: Callable[[Hand, Home], None] | None = None  # before it
     is_first: bool = False  # whether there is no layer yet
+    rests: bool = False  # whether the kernel rests after it, and is killed there
 
 
 def _cell(text: str, *parts: dict[str, str | None]) -> Scenario:
@@ -66,13 +68,15 @@ def _fifty() -> Scenario:
     return _cell("".join(made.values()), {**made})
 
 
+_TWICE = _cell(
+    f"def new():\n    return 5\n{TOLD}\nFIVE = 6\n",
+    {"functions/n/new.py": "def new():\n    return 5\n"},
+    {"values/f/FIVE.py": "FIVE = 6\n"},
+)
 SCENARIOS = {
     "keep": _cell("def one():\n    return 9\n", {"functions/o/one.py": "def one():\n    return 9\n"}),
-    "keep, and keep again": _cell(
-        f"def new():\n    return 5\n{TOLD}\nFIVE = 6\n",
-        {"functions/n/new.py": "def new():\n    return 5\n"},
-        {"values/f/FIVE.py": "FIVE = 6\n"},
-    ),
+    "keep, and keep again": _TWICE,
+    "rest": Scenario(_TWICE.text, _TWICE.parts, rests=True),
     "fifty": _fifty(),
     "move": _cell(
         "class one:\n    token = 9\n",
@@ -90,12 +94,15 @@ SCENARIOS = {
 class Sweep:
     """Kills at every call of the Disk port, in the folder given."""
 
-    def __init__(self, folder: Path, nursery: Nursery) -> None:
+    def __init__(self, folder: Path, nursery: Nursery, seed: int = 0) -> None:
+        """`seed` is for what a power cut takes."""
         self._nursery = nursery
+        self._seed = seed
         self._kept = folder / "before"
         self._home = Home(folder / "home")
         self._place = ""  # of the last kill
         self.kills = 0
+        self.emptied = 0  # objects that a power cut left without content, and that nothing needed
 
     def run(self, name: str, when: When, *, start: int = 1, step: int = 1) -> int:
         """Kill in the call `start`, `start + step` …; how many calls there are at least. Violated where one loses."""
@@ -109,7 +116,8 @@ class Sweep:
                 return at - 1
             self.kills += 1
             if wrong:
-                raise Violated("\n".join([f"{name!r}, killed {when} call {at}, {self._place}:", *wrong]))
+                where = f"{name!r}, killed {when} call {at}, seed {self._seed}, {self._place}:"
+                raise Violated("\n".join([where, *wrong]))
         raise AssertionError("it never ends")
 
     def _prepare(self, scenario: Scenario) -> Ledger:
@@ -153,14 +161,19 @@ class Sweep:
             except Died:
                 died = True
         self._place = writer.progress
+        if when == "cut":
+            self._cut(writer, at, died=died)
         writer.end()
-        torn = when == "half"
-        after = self._birth().ready()
+        torn = when in ("half", "cut")
+        machine = "two" if when == "cut" else "one"
+        after = self._birth(machine=machine).ready()
+        if when == "cut":
+            self._drop_emptied()
         wrong = ledger.look(torn=torn)
         if not scenario.text:
             # It may leave out what is new, since it cannot know that no file was the end of the other.
             after.end()
-            after = self._birth().ready()
+            after = self._birth(machine=machine).ready()
         wrong += self._values(ledger, after)
         if scenario.text and died:
             self._again(scenario, ledger, after)
@@ -183,7 +196,33 @@ class Sweep:
         for part in left:
             assert stands(part, said[1]), said
             ledger.acknowledge(part)
+        try:
+            if scenario.rests:
+                writer.ask("rest")
+        except Died:
+            return False
         return True
+
+    def _drop_emptied(self) -> None:
+        """Take away emptied objects that nothing needs: git complains of them, and what was not acknowledged left them.
+
+        One that is needed stays, for git to find.
+        """
+        needed = self._home.git("rev-list", "--objects", "--all")
+        for file in (self._home.layer / ".git/objects").glob("??/*"):
+            if not file.stat().st_size and file.parent.name + file.name not in needed:
+                file.unlink()
+                self.emptied += 1
+
+    def _cut(self, writer: Writer, at: int, *, died: bool) -> None:
+        """Have what was not synced be lost, or some of it."""
+        if not died:
+            try:
+                writer.ask("cut")
+            except Died:
+                pass
+        lost = lose(writer.volatile, random.Random(at + self._seed))
+        self._place = f"{self._place}; by the power cut {', '.join(lost) or 'nothing'}"
 
     def _again(self, scenario: Scenario, ledger: Ledger, writer: Writer) -> None:
         """Do again what was lost."""
@@ -199,5 +238,5 @@ class Sweep:
         found = writer.ask("values", sorted(wanted))
         return [f"{n} is {found[n]}, not {wanted[n]}; {writer.told}" for n in wanted if found[n] != wanted[n]]
 
-    def _birth(self, *, kill_at: int = 0, when: When = "before") -> Writer:
-        return self._nursery.birth(self._home, kill_at=kill_at, when=when, bundles=False)
+    def _birth(self, *, kill_at: int = 0, when: When = "before", machine: str = "one") -> Writer:
+        return self._nursery.birth(self._home, kill_at=kill_at, when=when, bundles=False, machine=machine)

@@ -52,8 +52,13 @@ def test_s1_a_kill_at_every_write_of_a_keep(tmp_path: Path, nursery: Nursery) ->
     assert sweep.run("keep", "half") == sweep.kills > 10
 
 
+def test_a_power_cut_after_some_writes(tmp_path: Path, nursery: Nursery) -> None:
+    sweep = Sweep(tmp_path, nursery)
+    assert sweep.run("rest", "cut", start=2, step=9) > sweep.kills > 3
+
+
 # At every write of these too kernels are killed by bench/torture.py; one that kept nothing would be seen here.
-@pytest.mark.parametrize("name", sorted(SCENARIOS.keys() - {"keep"}))
+@pytest.mark.parametrize("name", sorted(SCENARIOS.keys() - {"keep", "rest"}))
 def test_s1_a_kill_at_some_writes_of_all_else(tmp_path: Path, nursery: Nursery, name: str) -> None:
     assert Sweep(tmp_path, nursery).run(name, "after", start=3, step=17 if name != "fifty" else 90)
 

@@ -8,6 +8,8 @@ Knows of the store that it writes through that port, and nothing else.
 from __future__ import annotations
 
 import ast
+import builtins
+import io
 import json
 import mmap
 import os
@@ -28,11 +30,17 @@ from perdure.layer.disk import Disk, RealDisk, is_temporary
 from perdure.layer.outcome import Forgotten, Kept, Unchanged
 from perdure.layer.source import Source
 
-When: TypeAlias = Literal["before", "after", "half"]
-"""Of a call of the Disk port, when it kills: with nothing done, with all done, with a half of what is written."""
+from .power_cut import Volatile
+
+When: TypeAlias = Literal["before", "after", "half", "cut"]
+"""Of a call of the Disk port, when it kills: with nothing done, with all done, with a half of what is written.
+
+`cut` is after it too, and what is not synced then may be lost (`power_cut`).
+"""
 
 PROGRESS = 256  # bytes
 _OPERATIONS = tuple(name for name in vars(Disk) if not name.startswith("_"))
+_BOOT_ID = "/proc/sys/kernel/random/boot_id"
 _TORN = ".0123456789abcdef.tmp"
 
 
@@ -47,12 +55,16 @@ class Birth:
     kill_at: int = 0  # the call that kills, counted from the start; 0 for none, or until `arm`
     when: When = "before"
     bundles: bool = True  # whether it leaves the next start what that can replay
+    machine: str = ""  # what is to be taken for the machine's name for the time since it was started
 
 
 class KillingDisk:
     """Counts the calls of the Disk port in this process, and ends it by SIGKILL in the one that it is told."""
 
-    def __init__(self, progress: mmap.mmap, at: int, when: When) -> None:
+    def __init__(self, progress: mmap.mmap, volatile: Path, at: int, when: When) -> None:
+        """`volatile` is the file where it is told, if power is cut, what may be lost."""
+        self._lost = Volatile()
+        self._volatile = volatile
         self.at = at
         self.when = when
         self.count = 0
@@ -80,13 +92,14 @@ class KillingDisk:
             self.note(f"in {said}")
             self._is_inside = True
             try:
-                if self.count == self.at and self.when != "after":
+                if self.count == self.at and self.when in ("before", "half"):
                     if self.when == "half":
                         self._half(name, real, disk, path, *rest, **named)
-                    self._end()
-                done = real(disk, path, *rest, **named)
+                    self.end()
+                with self._lost.doing(name, path, *rest, **named):
+                    done = real(disk, path, *rest, **named)
                 if self.count == self.at:
-                    self._end()
+                    self.end()
                 return done
             finally:
                 self._is_inside = False
@@ -99,9 +112,11 @@ class KillingDisk:
             real(disk, path, rest[0][: len(rest[0]) // 2], **named)
         elif name == "write":
             assert is_temporary(_TORN)
-            path.with_name(_TORN).write_bytes(rest[0][: len(rest[0]) // 2])
+            (named.get("begun_in") or path.parent).joinpath(_TORN).write_bytes(rest[0][: len(rest[0]) // 2])
 
-    def _end(self) -> None:
+    def end(self) -> None:
+        """The end of this process."""
+        self._lost.save(self._volatile)
         os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -192,6 +207,10 @@ class Tortured:
     def arm(self, at: int, when: When) -> None:
         self._disk.arm(at, when)
 
+    def cut(self) -> None:
+        """The end."""
+        self._disk.end()
+
     def _told(self) -> None:
         """For cells: tell that they have come so far."""
         self._connection.send(("told", None))
@@ -212,11 +231,24 @@ def live(birth: Birth) -> None:
     connection = Client(birth.address, "AF_UNIX")
     connection.send(("born", os.getpid()))
     with open(birth.progress, "r+b") as file:
-        disk = KillingDisk(mmap.mmap(file.fileno(), PROGRESS), birth.kill_at, birth.when)
+        progress = mmap.mmap(file.fileno(), PROGRESS)
+    disk = KillingDisk(progress, Path(f"{birth.progress}.volatile"), birth.kill_at, birth.when)
+    if birth.machine:
+        _rename_machine(birth.machine)
     disk.install()
     tortured = Tortured(connection, disk, bundles=birth.bundles)
     connection.send(("ready", tortured.boot()))
     tortured.serve()
+
+
+def _rename_machine(name: str) -> None:
+    """Have the system tell `name` for what is another one after each start of the machine."""
+    real = builtins.open
+
+    def told(file: Any, *rest: Any, **named: Any) -> Any:
+        return io.StringIO(name) if file == _BOOT_ID else real(file, *rest, **named)
+
+    builtins.open = told
 
 
 def main() -> None:
