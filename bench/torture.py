@@ -2,8 +2,8 @@
 
 S1: kernels are killed at random moments, beside a process that keeps processor and disk busy: two workspaces without
 sockets around them most of the time, then kernels as a front end has them. A sweep kills at every single write of a
-keep, a forget, an undo, and of starts that put a layer in order; and power is cut there, so that what was not synced may
-be lost. S2: two kernels and a git command line commit at once.
+keep, a forget, an undo, and of starts that put a layer in order; and there the power is cut, so that what was not
+synced may be lost. S2: two kernels and a git command line commit at once.
 
 What was violated is told with the seed, what was done before it, and a copy of the folders; exit status 1.
 """

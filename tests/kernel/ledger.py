@@ -80,12 +80,14 @@ class Ledger:
         `torn`: whether a writer died with half a line of the record written.
         """
         files = self.home.files()
-        return [
-            *self._of_files(files),
-            *self._of_git(files),
-            *self._of_record(torn),
-            *(f"left behind: {path}" for path in leftovers(self.home.layer)),
-        ]
+        wrong: list[str] = []
+        try:
+            wrong += self._of_files(files)
+            wrong += self._of_git(files)
+            wrong += self._of_record(torn)
+        except AssertionError as failure:  # of a git command
+            wrong.append(str(failure))
+        return [*wrong, *(f"left behind: {path}" for path in leftovers(self.home.layer))]
 
     def _take(self, attempt: Attempt) -> None:
         for path, text in attempt.changes.items():

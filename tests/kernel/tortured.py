@@ -29,13 +29,12 @@ from perdure.kernel.workspace import Workspace
 from perdure.layer.disk import Disk, RealDisk, is_temporary
 from perdure.layer.outcome import Forgotten, Kept, Unchanged
 from perdure.layer.source import Source
-
-from .power_cut import Volatile
+from tests.layer.power_cut import Volatile
 
 When: TypeAlias = Literal["before", "after", "half", "cut"]
 """Of a call of the Disk port, when it kills: with nothing done, with all done, with a half of what is written.
 
-`cut` is after it too, and what is not synced then may be lost (`power_cut`).
+`cut` is after it too, and what is not synced then may be lost (`layer.power_cut`).
 """
 
 PROGRESS = 256  # bytes

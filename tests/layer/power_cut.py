@@ -10,11 +10,13 @@ from __future__ import annotations
 import os
 import pickle
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from perdure.layer.disk import Disk, RealDisk
 
 
 @dataclass(slots=True)
@@ -120,3 +122,20 @@ def _make(path: Path, data: bytes, state: Unsynced, *, same: bool) -> None:
                 return
     path.write_bytes(data)
     path.chmod(state.mode)
+
+
+def forgetful(volatile: Volatile) -> Disk:
+    """The real disk, of which `volatile` knows what a power cut may take."""
+
+    def noted(name: str) -> Callable[..., Any]:
+        real = getattr(RealDisk, name)
+
+        def call(disk: RealDisk, *words: Any, **named: Any) -> Any:
+            with volatile.doing(name, *words, **named):
+                return real(disk, *words, **named)
+
+        return call
+
+    operations = {name: noted(name) for name in vars(Disk) if not name.startswith("_")}
+    made: type[RealDisk] = type("ForgetfulDisk", (RealDisk,), operations)
+    return made()
