@@ -59,8 +59,7 @@ class Hand:
         """Edit and `git commit -am`."""
         self.edit()
         if any(not line.startswith("??") for line in self._home.status().splitlines()):
-            self._home.git("commit", "-qam", f"by hand {self._next()}")
-            self._ledger.commits.add(self._home.git("rev-parse", "HEAD").strip())
+            self._committed("commit", "-qam", f"by hand {self._next()}")
 
     def revert(self) -> None:
         """`git revert` of the last commit, where git would do it."""
@@ -68,9 +67,10 @@ class Hand:
         if attempt is None or self._home.status():
             return
         self._ledger.begin(attempt)
-        self._home.git("revert", "--no-edit", "HEAD")
-        self._ledger.acknowledge(attempt)
-        self._ledger.commits.add(self._home.git("rev-parse", "HEAD").strip())
+        if self._committed("revert", "--no-edit", "HEAD"):
+            self._ledger.acknowledge(attempt)
+        else:
+            self._ledger.refuse(attempt)
 
     def gc(self) -> None:
         """`git gc`, which goes on while kernels work."""
@@ -95,6 +95,17 @@ class Hand:
         for status, path in zip(parts[::2], parts[1::2], strict=True):
             changes[path] = None if status == "A" else git("show", f"HEAD~1:{path}")
         return Attempt(what, changes, by_cell)
+
+    def _committed(self, *words: str) -> bool:
+        """Have git commit; False where a kernel that was killed has left its lock, which the next one takes away."""
+        try:
+            self._home.git(*words)
+        except AssertionError as failure:
+            if ".lock': File exists" not in str(failure):
+                raise
+            return False
+        self._ledger.commits.add(self._home.git("rev-parse", "HEAD").strip())
+        return True
 
     def _some(self) -> str | None:
         standing = sorted(self._ledger.standing)
