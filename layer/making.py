@@ -87,7 +87,11 @@ def _fill(place: Place, trust: TrustRecord, author: Identity | None, disk: Disk)
             if loose := why_not_owned(path):
                 raise LayerUnusable(path, loose.why, "choose a folder on a file system that keeps file modes")
             disk.write(path / MARKER, b"")
-        GitStore.create(path, generated_files(place.name), Message("new layer"), author=author, disk=disk)
+        store = GitStore.create(path, generated_files(place.name), Message("new layer"), author=author, disk=disk)
+        # By these files the folder is told to be a layer, before anybody asks what was promised: after a power cut they
+        # must be there for what is promised to be found.
+        while store.settle():
+            pass
         # Trust comes after the files and before the marker goes. The other way round a crash could leave a path
         # trusted where a stranger's folder may come to stand, or a layer that is whole and asks the user to trust what
         # they never made by hand. As it is, whatever the marker still stands over is made again, and trusted again.

@@ -51,10 +51,10 @@ class Home:
             "PERDURE_LAYER": str(self.layer),
         }
 
-    def git(self, *words: str | Path) -> str:
-        """What a git command says in the layer's folder."""
+    def git(self, *words: str | Path, said: str = "") -> str:
+        """What a git command says in the layer's folder; `said` is what it is told on its standard input."""
         done = subprocess.run(
-            ["git", *words], cwd=self.layer, env=self.environ, text=True, capture_output=True, check=False
+            ["git", *words], cwd=self.layer, env=self.environ, text=True, capture_output=True, check=False, input=said
         )
         assert done.returncode == 0, f"git {' '.join(map(str, words))}: {done.stdout}{done.stderr}"
         return done.stdout

@@ -27,6 +27,7 @@ from perdure.layer.store import Identity, Message, Write
 from perdure.layer.trust import TrustRecord
 
 from .failing_disk import WRITES, FailingDisk, When
+from .power_cut import Volatile, forgetful
 
 pytestmark = pytest.mark.usefixtures("no_git_configuration")
 
@@ -470,3 +471,10 @@ def test_a_kernel_that_makes_it_for_ever(house: House, monkeypatch: pytest.Monke
     finally:
         os.close(fd)
     assert house.ready().made
+
+
+def test_a_new_layer_outlasts_a_power_cut(house: House) -> None:
+    volatile = Volatile()
+    house.disk = forgetful(volatile)
+    house.ready()
+    assert {path for path in volatile.files if not path.endswith((".lock", ".spare"))} == set()
