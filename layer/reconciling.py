@@ -129,7 +129,7 @@ class Reconciling:
             try:
                 self._record.adopted(commit, {Key(names_of([path], files.get)[0]): path for path in stay}, lost)
             except StoreFault as fault:
-                self._fault = f"adopted, but not on record: {fault.why}"
+                self._fault = f"adopted, but not on record: {fault.why}; mend that"
         return commit
 
     def _restore(self, path: RelPath, torn: Torn) -> Restored:

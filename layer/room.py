@@ -432,7 +432,7 @@ class Layer:
                 lines = promised[commit] if commit in promised else tell(commit)
                 self.record.committed(made, context, lines, synced=commit not in promised)
             except StoreFault as fault:
-                said.append(f"kept, but not on record: {fault}")
+                said.append(f"kept, but not on record: {fault.why}; mend that")
             return said
 
     def _skipped_files_of(self, keys: Iterable[Key], table: Table) -> list[RelPath]:
