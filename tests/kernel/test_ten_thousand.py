@@ -15,7 +15,6 @@ from bench._layers import definitions, made, more
 from tests.layer.plain_layer import PLAIN
 
 from .driver import Kernel
-from .home import Home
 
 COUNT = 10_000
 PATIENT = "--PerdureKernel.boot_seconds=280"
@@ -74,10 +73,6 @@ def kernel(tmp_path: Path, there: dict[str, str]) -> Iterator[Kernel]:
     kernel.kill()
 
 
-def sound(home: Home) -> bool:
-    return (home.status(), home.fsck()) == ("", "")
-
-
 def test_ten_thousand_and_the_oddest_names(kernel: Kernel, there: dict[str, str]) -> None:
     home, sample = kernel.home, more(there, 40)
     names = {name for text in (*there.values(), *sample.values()) for name in names_of(text)}
@@ -95,7 +90,6 @@ def test_ten_thousand_and_the_oddest_names(kernel: Kernel, there: dict[str, str]
         assert answer.status == "ok", (code, answer.content)
         assert answer.perdure["kept"], (code, answer.notices)
         assert not answer.perdure["not_kept"]
-    assert sound(home)
     kernel.kill()
 
     kernel.start(PATIENT)
@@ -104,10 +98,10 @@ def test_ten_thousand_and_the_oddest_names(kernel: Kernel, there: dict[str, str]
     for check in ODD.values():
         assert kernel.run(check).value == "True", check
     assert kernel.run("%layer skipped").stdout.count("\n") <= 1
-    assert sound(home)
+    assert (home.status(), home.fsck()) == ("", "")
 
-    new = [path for path in home.files() if path not in there]
-    alike = Counter(path.lower() for path in home.files())
+    files = home.files()
+    new, alike = [path for path in files if path not in there], Counter(map(str.lower, files))
     assert [path for path in new if alike[path.lower()] > 1] == []  # on a disk that is blind to case
     assert all(len(path.rpartition("/")[2]) <= 200 for path in new)
     program = f"""
