@@ -78,11 +78,14 @@ def handwork(done: Handwork, root: Path) -> Iterator[str]:
         )
     if done.fault:
         yield done.fault
-    if done.left:
-        named = ", ".join(done.left[:_SHOWN])
-        named += f" and {len(done.left) - _SHOWN} more" if len(done.left) > _SHOWN else ""
+    if done.failed:
         yield (
-            f"changed outside perdure and not committed: {named}; "
+            f"changed by hand and not committed: {_first(done.failed)}; {done.trouble}; "
+            "mend that, and the next definition that is kept has it committed too"
+        )
+    if done.left:
+        yield (
+            f"changed outside perdure and not committed: {_first(done.left)}; "
             f"the files are loaded as they are; `git add -A` and `git commit` in {root} keep the change"
         )
 
@@ -94,6 +97,11 @@ def adopted(done: Handwork) -> Iterator[str]:
     if done.forgot:
         gone = "whose file is" if len(done.forgot) == 1 else "whose files are"
         yield f"forgot {_some(done.forgot)}, {gone} gone; %layer undo brings back what was there"
+
+
+def _first(paths: Sequence[str]) -> str:
+    more = len(paths) - _SHOWN
+    return ", ".join(paths[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def _some(names: Sequence[str]) -> str:

@@ -142,7 +142,7 @@ def _told(done: Undone, layer: Layer) -> list[str]:
         if others := [d.key for d in callers(name, layer.table.by_name.values())]:
             lines.append(f"{', '.join(others)} will miss {name} when called.")
     if done.not_on_record is not None:
-        lines.append(f"It is not on record: {done.not_on_record}.")
+        lines.append(f"It is not on record: {done.not_on_record.why}; mend that.")
     if done.output.strip():
         lines.append(f"Loading printed:\n{done.output.rstrip()}")
     return lines

@@ -15,6 +15,7 @@ import mmap
 import os
 import zlib
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import field
 from pathlib import Path
 from typing import NewType
@@ -30,6 +31,9 @@ Mark = NewType("Mark", str)
 
 LOADED = Mark("loaded")
 """What a process leaves that loaded all files and died before anybody had heard of it."""
+
+_OVER = Mark("over")
+"""What is left of a boot that ended as it should, where the disk let nobody take its file away."""
 
 _SLOT = 4096  # bytes: of a longer mark the beginning, which has the checksum
 _SUFFIX = ".boot"
@@ -135,13 +139,13 @@ class BootJournal:
 
     def end(self) -> None:
         """The boot is over."""
-        try:
-            if self._file is not None:
+        self.enters(_OVER)
+        if self._file is not None:
+            with suppress(OSError):  # a definition made away with the folder, or the disk refuses
                 self._file.unlink(missing_ok=True)
-            if self._descriptor >= 0:
+        if self._descriptor >= 0:
+            with suppress(OSError):  # a definition closed it
                 os.close(self._descriptor)
-        except OSError:  # a definition made away with folder or descriptor
-            pass
         self._file, self._map, self._descriptor = None, None, -1
 
     def note(self, *facts: Mapping[str, object], there: Iterable[str] = ()) -> None:
@@ -187,7 +191,7 @@ def _cut(mark: Mark) -> bytes:
 
 
 def _death(file: Path) -> str | None:
-    """What a boot left that did not end, taken away; None where it goes on."""
+    """What a boot left that did not end, taken away; None where it goes on, or did end."""
     with file.open("r+b") as opened:
         try:
             fcntl.lockf(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -195,7 +199,7 @@ def _death(file: Path) -> str | None:
             return None
         written = opened.read(_SLOT).partition(b"\n")[0].decode("utf-8", "replace")
         file.unlink(missing_ok=True)
-    return written
+    return written if written != _OVER else None
 
 
 def _text(facts: Iterable[Mapping[str, object]]) -> bytes:

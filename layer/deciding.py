@@ -16,7 +16,7 @@ from .blocks import taken
 from .compose import looks_secret, with_values
 from .decide import decide
 from .definition import Definition
-from .errors import LayerError
+from .errors import LayerError, StoreFault
 from .given import given_by
 from .interrupts import interrupts_deferred
 from .leaving import forgotten
@@ -306,5 +306,8 @@ def _failed(outcome: Outcome, fault: LayerError) -> Outcome:
     if isinstance(outcome, Kept | Unchanged):
         return NotKept(outcome.definition.key, str(fault))
     if isinstance(outcome, Forgotten):
-        return NotKept(outcome.name, f"still in the layer: {fault}")
+        told = str(fault)
+        if isinstance(fault, StoreFault) and not outcome.reason:  # a `del` cannot be run again: the name is gone
+            told = f"{fault.why}; mend that, and %forget {outcome.name} takes it out"
+        return NotKept(outcome.name, f"still in the layer: {told}")
     return outcome

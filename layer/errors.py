@@ -46,10 +46,11 @@ class NoLocks(LayerUnusable):
 
 
 class StoreFault(LayerError):
-    """Reading or writing `path` failed with `cause`; what stood before still stands."""
+    """Reading or writing `path` failed with `cause`; what stood before still stands. `why` is a clause."""
 
     def __init__(self, path: Path, cause: OSError) -> None:
-        super().__init__(f"{cause.strerror or cause} at {path}; mend that and run the cell again")
+        self.why = f"{cause.strerror or cause} at {path}"
+        super().__init__(f"{self.why}; mend that and run the cell again")
         self.path = path
         self.cause = cause
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from .definition import RelPath
 from .disk import Disk
-from .errors import LayerUnusable, StoreBusy, StoreFault, UnknownCommit
+from .errors import LayerError, LayerUnusable, StoreBusy, StoreFault, UnknownCommit
 from .git_dulwich import Reader, git_identity
 from .git_files import definition_files, definition_stamps, drop_empty_folders, one_file, unknown_files
 from .git_locks import REDO, TURN, WAIT, turn
@@ -55,6 +55,7 @@ class GitStore:
         self._author = author
         self._reader = Reader(path)
         self._alone = threading.RLock()  # dulwich's object store is not made for two threads at once
+        self.is_torn = False
 
     @classmethod
     def create(
@@ -157,7 +158,10 @@ class GitStore:
         from .git_agreed import is_clean
         from .git_recovery import Note
 
-        if os.path.lexists(self._git / "index.lock"):
+        if self.is_torn:
+            with suppress(LayerError):
+                self.recover()
+        if self.is_torn or os.path.lexists(self._git / "index.lock"):
             return False
         try:
             with self._turn():  # also where there is nothing to mend: whether there are locks is told early
@@ -174,11 +178,7 @@ class GitStore:
             return True  # a disk that nothing can be written to; what it looks like can be told all the same
 
     def recover(self) -> None:
-        """Take back what a killed kernel left of its commit, as `commit` does first; one look where there is nothing.
-
-        Raises:
-            StoreFault, StoreBusy, LayerUnusable: it cannot be done now; what is left stays for the next one.
-        """
+        """See `Store.recover`; `commit` does it first."""
         with told_as_fault(self._git):
             if not size_of(self._git / TURN) and not size_of(self._git / REDO):
                 return
@@ -269,6 +269,7 @@ class GitStore:
 
                     take_back(self.path, lock.read_bytes(), self._disk, self._refs, self._reader.object, self._redo)
                     self._disk.cut(lock, 0)
+                self.is_torn = False
             yield
 
     @contextmanager
@@ -297,7 +298,7 @@ class GitStore:
             try:
                 self._disk.cut(lock, 0)
             except OSError:
-                pass  # taken for a dead one's by the next turn, which finds nothing to take back
+                self.is_torn = True  # or whole, and then the next turn finds nothing to take back
 
     @cached_property
     def _commits(self) -> Commits:

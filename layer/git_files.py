@@ -14,7 +14,7 @@ from pathlib import Path
 from .definition import Kind, RelPath
 from .errors import StoreFault
 from .journal import told_as_fault
-from .store import NotRead, Stamp, holds_definition, parts
+from .store import NotRead, Stamp, holds_definition, is_hidden, parts
 
 EXECUTABLE = 0o100
 _LINK = NotRead(b"it is a symbolic link")
@@ -42,11 +42,11 @@ def _take_stamps(folder: str, prefix: str, found: dict[RelPath, Stamp]) -> None:
                 for entry in entries:
                     name = entry.name
                     if entry.is_dir(follow_symlinks=False):
-                        if not name.startswith("."):
+                        if not is_hidden(name):
                             _take_stamps(entry.path, f"{prefix}/{name}", found)
                     elif (
                         name.endswith(".py")
-                        and not name.startswith(".")
+                        and not is_hidden(name)
                         and (entry.is_file(follow_symlinks=False) or entry.is_symlink())
                     ):
                         try:
@@ -108,7 +108,7 @@ def _files(folder: Path, prefix: str) -> Iterator[tuple[RelPath, bool]]:
     for name, entry in _entries(folder):
         path = f"{prefix}/{name}"
         if entry.is_dir(follow_symlinks=False):
-            if not name.startswith("."):
+            if not is_hidden(name):
                 yield from _files(folder / name, path)
         elif entry.is_symlink() or entry.is_file(follow_symlinks=False):
             yield RelPath(path), entry.is_symlink()

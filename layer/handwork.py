@@ -59,6 +59,8 @@ class Handwork:
     secrets: Mapping[RelPath, str] = field(default_factory=dict)  # not committed: path → what looks like one
     left: tuple[RelPath, ...] = ()  # not committed either: for the user to settle
     fault: str = ""  # why the record does not have what was adopted, a clause
+    failed: tuple[RelPath, ...] = ()  # nor these, because of `trouble`; it is tried again
+    trouble: str = ""  # why the disk refused, a clause
 
     def __bool__(self) -> bool:
         return self != Handwork()

@@ -82,6 +82,13 @@ class MemoryStore:
     def heal(self) -> bool:
         return True
 
+    @property
+    def is_torn(self) -> bool:
+        return False
+
+    def recover(self) -> None:
+        pass
+
     def head(self) -> CommitId | None:
         return self._log[-1].id if self._log else None
 

@@ -34,15 +34,20 @@ class Reconciling:
         self._record = record
         self._drafts = Drafts(drafts, RealDisk())
         self._fault = ""  # why the record does not have what was adopted last, a clause
+        self._told = Handwork()  # by the last run
+        self.is_done = True
 
-    def run(self) -> Handwork | None:
-        """Take all of it in; None where another program is at work in the repository.
+    def run(self) -> Handwork:
+        """Take all of it in, and tell what was not told yet.
+
+        It `is_done` but where another program is at work in the repository, or the disk refuses.
 
         Raises:
             LayerError: the folder cannot be read.
         """
-        if not self._store.heal():
-            return None
+        self.is_done = self._store.heal()
+        if not self.is_done:
+            return Handwork()
         dirt, known = self._tracked.dirt(), self._tracked.files
         if not dirt:
             return Handwork()
@@ -57,12 +62,11 @@ class Reconciling:
                         found[path] = data
         head = self._store.head()
         judged = self._judged(found, head)
-        try:
-            done = self._settle(judged, head)
-        except LayerError:  # a merge under way, a disk that is full: for the user to settle
-            done = Handwork(left=tuple(found))
+        done = self._settle(judged, head)
         others = (path for path in mine if path not in found)
-        return replace(done, left=tuple(sorted((*done.left, *others))))
+        done = replace(done, left=tuple(sorted((*done.left, *others))))
+        self.is_done, before, self._told = not done.failed, self._told, done
+        return _without(done, before)
 
     def save(self, paths: Collection[RelPath]) -> list[str]:
         """Save what a hand made of the files `paths`, which this kernel is about to replace: it would be in no commit.
@@ -87,9 +91,20 @@ class Reconciling:
         return [*told, *([self._fault] if self._fault else [])]
 
     def _settle(self, judged: Judged, head: CommitId | None) -> Handwork:
-        names, lost = self._adopt(judged.adopt, head)
-        restored = tuple(self._restore(path, torn) for path, torn in judged.restore.items())
-        return Handwork(names, lost, restored, judged.secrets, judged.left, self._fault)
+        """Do what was judged, as far as it can be done."""
+        done = Handwork(secrets=judged.secrets, left=judged.left)
+        undone = [*judged.adopt, *judged.restore]
+        try:
+            names, lost = self._adopt(judged.adopt, head)
+            done, undone = replace(done, adopted=names, forgot=lost, fault=self._fault), [*judged.restore]
+            for path, torn in judged.restore.items():
+                done = replace(done, restored=(*done.restored, self._restore(path, torn)))
+                undone.remove(path)
+        except StoreFault as fault:
+            return replace(done, failed=tuple(sorted(undone)), trouble=fault.why)
+        except LayerError:  # as where a merge is under way: for the user to settle
+            return replace(done, left=(*done.left, *undone))
+        return done
 
     def _adopt(
         self, files: Mapping[RelPath, bytes | None], head: CommitId | None
@@ -114,7 +129,7 @@ class Reconciling:
             try:
                 self._record.adopted(commit, {Key(names_of([path], files.get)[0]): path for path in stay}, lost)
             except StoreFault as fault:
-                self._fault = f"adopted, but not on record: {fault}"
+                self._fault = f"adopted, but not on record: {fault.why}; mend that"
         return commit
 
     def _restore(self, path: RelPath, torn: Torn) -> Restored:
@@ -128,3 +143,11 @@ class Reconciling:
 
     def _committed(self, path: RelPath, head: CommitId | None) -> bytes | None:
         return self._store.show(head, path) if head is not None else None
+
+
+def _without(done: Handwork, told: Handwork) -> Handwork:
+    """What was `done`, without what was `told` of the same files the last time it was tried."""
+    if done.failed == told.failed:
+        done = replace(done, failed=(), trouble="")
+    left = tuple(path for path in done.left if path not in told.left)
+    return replace(done, left=left, secrets={p: what for p, what in done.secrets.items() if p not in told.secrets})

@@ -127,7 +127,8 @@ class Layer:
     def reconcile(self) -> None:
         """Take in what a hand did to the files before this kernel loaded them; once, and before it keeps anything.
 
-        `handwork` is what was found. While another program is at work in the repository it stays to be done.
+        `handwork` is what was found. While another program is at work in the repository, or the disk refuses, it stays
+        to be done.
 
         Raises:
             LayerError: the folder cannot be read.
@@ -140,9 +141,8 @@ class Layer:
             self.complete()
             self._is_reconciled = True
             done = self._reconciling.run()
-            if done is None:
-                self._is_reconciled = False
-            elif done:
+            self._is_reconciled = self._reconciling.is_done
+            if done:
                 self.handwork = done
                 if done.restored:
                     self.reread()
@@ -293,7 +293,14 @@ class Layer:
         Raises:
             StoreFault: the folder cannot be read.
         """
+        self._recover()
         return self.tracked.has_moved()
+
+    def _recover(self) -> None:
+        """See to it that the files are not half those of a commit that failed, before anything is decided by them."""
+        if self._store.is_torn:
+            with suppress(LayerError):  # the commit that follows tells
+                self._store.recover()
 
     def has_changed(self, names: Iterable[str]) -> bool:
         """Whether a file that gives one of `names` is no more as this kernel last read or wrote it.
@@ -338,6 +345,7 @@ class Layer:
         from .refresh import Refresh
 
         with self.lock:
+            self._recover()
             self.tracked.catch_up()
             self.reread()
             loading = Refresh(
@@ -424,7 +432,7 @@ class Layer:
                 lines = promised[commit] if commit in promised else tell(commit)
                 self.record.committed(made, context, lines, synced=commit not in promised)
             except StoreFault as fault:
-                said.append(f"kept, but not on record: {fault}")
+                said.append(f"kept, but not on record: {fault.why}; mend that")
             return said
 
     def _skipped_files_of(self, keys: Iterable[Key], table: Table) -> list[RelPath]:

@@ -27,6 +27,8 @@ Stamp: TypeAlias = tuple[int, int, int, int]
 _FOLDERS = frozenset(kind.folder for kind in Kind)
 _BACK = r"(?:HEAD|@)(?:~(?P<count>\d*)|(?P<signs>\^+))?"
 _ID = r"[0-9a-fA-F]{4,40}"
+_SHORT_GIT = r"(?i:git~1)[ .]*(:.*)?"  # NTFS
+_UNSEEN = "\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u206a\u206b\u206c\u206d\u206e\u206f\ufeff"  # HFS+
 _TRAILER = r"([A-Za-z0-9][A-Za-z0-9-]*): (.*)"
 
 
@@ -196,6 +198,19 @@ class Store(Protocol):
         """
         ...
 
+    @property
+    def is_torn(self) -> bool:
+        """Whether files may be half those of a commit that failed here, on a disk that let nobody take it back."""
+        ...
+
+    def recover(self) -> None:
+        """Take back what is left of a commit that failed, here or with a kernel that was killed.
+
+        Raises:
+            LayerError: it cannot be done now; what is left stays for the next one.
+        """
+        ...
+
     def head(self) -> CommitId | None:
         """The last commit, None before the first."""
         ...
@@ -280,7 +295,17 @@ def is_same(one: bytes | None, other: bytes | None) -> bool:
 def holds_definition(path: RelPath) -> bool:
     """Whether a file of this path is one of a definition: a `.py` under a Kind's folder, nothing of it hidden."""
     first, *rest = path.split("/")
-    return first in _FOLDERS and bool(rest) and rest[-1].endswith(".py") and not any(p.startswith(".") for p in rest)
+    return first in _FOLDERS and bool(rest) and rest[-1].endswith(".py") and not any(map(is_hidden, rest))
+
+
+def is_hidden(name: str) -> bool:
+    """Whether no definitions are looked for in a file or folder of this name.
+
+    It begins with a dot, or is what some file system takes for `.git`: a commit that had it could not be checked out.
+    """
+    if name.isascii():
+        return name.startswith(".") or (name[:5].lower() == "git~1" and re.fullmatch(_SHORT_GIT, name) is not None)
+    return name.lstrip(_UNSEEN).startswith(".")
 
 
 def parts(path: RelPath) -> tuple[str, ...]:

@@ -127,3 +127,38 @@ def test_many_objects_are_one_pack_and_few_are_loose(store: GitStore, git: Git, 
     git("gc", "--quiet")
     store.commit([Remove(change.path) for change in many], KEEP)
     git.check()
+
+
+@pytest.mark.parametrize("shift", [-DAY, -1, 0, 1, DAY])
+def test_an_index_from_another_time_than_its_files(store: GitStore, git: Git, path: Path, shift: int) -> None:
+    """As after a clock that was set back or forth between a commit and the next look: no edit hides behind a time."""
+    store.commit([Write(RATE, b"RATE = 1\n")], KEEP)
+    for file in (path / AREA, path / RATE):
+        os.utime(file, (NOON, NOON))
+    git("update-index", "--refresh")  # the entries say so
+    os.utime(path / ".git/index", (NOON + shift, NOON + shift))
+    store = opened(path)
+    assert not store.dirt()
+    (path / RATE).write_bytes(b"RATE = 2\n")  # as long as before, and at the same time
+    os.utime(path / RATE, (NOON, NOON))
+    assert store.dirt().changed == (RATE,)
+    store.commit([Write(AREA, b"def area(): 1\n")], KEEP)
+    assert store.dirt().changed == (RATE,)
+    assert store.adopt({RATE: b"RATE = 2\n"}, KEEP)
+    git.check()
+    assert not store.dirt()
+
+
+def test_history_where_commits_by_hand_are_older_than_those_before(
+    store: GitStore, git: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard = store.head()
+    assert heard is not None
+    tree, parent = git("rev-parse", "HEAD^{tree}").strip(), heard
+    for number in range(60):  # more than are read one by one
+        monkeypatch.setenv("GIT_COMMITTER_DATE", f"{NOON - number * DAY} +0000")
+        parent = CommitId(git("commit-tree", "-m", f"c{number}", "-p", parent, tree).strip())
+    git("update-ref", "HEAD", parent)
+    store.commit([Write(RATE, b"RATE = 1\n")], KEEP)
+    assert [entry.id for entry in store.log()] == git("log", "--format=%H").split()
+    assert [entry.id for entry in store.log(since=heard)] == git("log", "--format=%H", f"{heard}..").split()

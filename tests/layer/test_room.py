@@ -113,10 +113,11 @@ def test_a_store_that_fails_leaves_everything_as_it_was_and_says_what_to_do() ->
     table, live = cells.layer.table, dict(cells.layer.image.live)
     store.full = True
     outcomes = cells.run("def f(x=n): return 2\ndel g\nBIG = 1\nAPI_KEY = 'abcd1234'")
-    why = "No space left on device at /layer/x; mend that and run the cell again"
+    full = "No space left on device at /layer/x; mend that"
+    why = f"{full} and run the cell again"
     assert said(outcomes) == [
         f"not f: {why}",
-        f"not g: still in the layer: {why}",
+        f"not g: still in the layer: {full}, and %forget g takes it out",
         f"not BIG: {why}",
         "not API_KEY: looks like a secret",
     ]
@@ -126,7 +127,7 @@ def test_a_store_that_fails_leaves_everything_as_it_was_and_says_what_to_do() ->
     assert isinstance(cells.events, Events)
     assert len(cells.events.recorded) == 2
     store.full = False
-    # g is gone from the namespace and stands in the layer: defining it again, or `del`, settles that.
+    assert said(cells.forget("g")) == ["forget g"]
     assert said(cells.run("def f(x=n): return 2\nBIG = 1")) == ["keep f with n", "keep BIG"]
 
 
