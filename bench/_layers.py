@@ -123,5 +123,8 @@ def made(folder: Path, files: dict[str, str]) -> Home:
         (home.layer / path).write_text(text, encoding="utf-8")
     home.git("add", "-A")
     home.git("commit", "-qm", "definitions")
-    home.git("gc", "--quiet")  # as a kernel at rest would have done
+    # As kernels at rest would have left it.
+    home.git("gc", "--quiet")
+    for number in range(256):
+        (home.layer / ".git" / "objects" / f"{number:02x}").mkdir(exist_ok=True)
     return home

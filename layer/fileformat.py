@@ -132,8 +132,11 @@ def _header(definition: Definition) -> str:
 
 def _is_plain(definition: Definition) -> bool:
     """Whether all of it is the `def` or `class` of its one name, as most is: nothing is to be parsed to tell."""
-    text, begin = definition.text, rf"(async def|def|class) {re.escape(definition.key)}\b"
-    return not definition.names and re.match(begin, text) is not None and re.search(r"\n[^\s)\]}]", text) is None
+    if definition.names:
+        return False
+    text, key = definition.text, definition.key
+    begins = (f"{begin} {key}{end}" for begin in ("def", "class", "async def") for end in "(:")
+    return text.startswith(tuple(begins)) and re.search(r"\n[^\s)\]}]", text) is None
 
 
 def _read_header(text: str) -> dict[str, tuple[str, ...]] | None:
