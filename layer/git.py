@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 16  # files synced in one step: some milliseconds
 _FOLDERS = ("objects/info", "objects/pack", "refs/heads", "refs/tags", "info")
+_UNSEEN = (".git/refs", ".git/objects", ".git", ".")  # folders with others in them that no commit has synced
 _FILES = {
     # gc.auto: git would pack in the middle of a cell. autocrlf: a file's bytes are what was kept. sharedRepository:
     # what the git command line adds is for this user only, too.
@@ -131,13 +132,15 @@ class GitStore:
         self._note_agreement()
         if not size_of(self._git / REDO):
             return False
-        with told_as_fault(self._git):
-            if left := self._redo.unsynced():
-                self._redo.sync(left[:_AT_ONCE])
-                return True
+        if self._redo.has_grown():
+            with self._turn():
+                self._redo.look()
+        if left := self._redo.left:
+            self._redo.sync(left[:_AT_ONCE])
+            return True
         with self._turn():
-            if self._redo.unsynced():
-                return True  # of a commit that came in between
+            if self._redo.has_grown():
+                return True
             self._redo.empty()
         return False
 
@@ -241,6 +244,8 @@ class GitStore:
             with told_as_fault(self._git):
                 for folder in _FOLDERS:
                     journal.make_folder(self._git / folder)
+                for folder in _UNSEEN:
+                    self._disk.sync(self.path / folder)
                 for name, text in _FILES.items():
                     if not (self._git / name).exists():
                         journal.write(self._git / name, text.encode())
@@ -258,11 +263,11 @@ class GitStore:
         lock = self._git / TURN
         with interrupts_deferred(), self._alone, turn(lock, self._disk, WAIT):
             with told_as_fault(self._git):
-                if size_of(self._git / REDO) and (commits := self._redo.lost()):
+                if size_of(self._git / REDO) and (commits := self._redo.lost()) is not None:
                     from .git_redone import redo
 
                     redo(self.path, commits, self._disk, self._refs, self._reader.object)
-                    self._redo.empty()
+                    self._redo.settle()
                     self._disk.cut(lock, 0)  # a note from before that is of one of them, or of nothing that is left
                 elif size_of(lock):
                     from .git_recovery import take_back
