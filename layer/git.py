@@ -101,6 +101,7 @@ class GitStore:
 
         wanted = {change.path: change.data if isinstance(change, Write) else None for change in changes}
         with self._turn():
+            self._settle_if(self._redo.is_long)
             with self._committing(Note.of(wanted, redo=self._redo.size), synced=False) as journal:
                 commit = self._commits.make(wanted, message, journal, promised)
                 # From here on the commit stands, whatever happens.
@@ -108,7 +109,7 @@ class GitStore:
                 for path, data in wanted.items():
                     if data is None:
                         drop_empty_folders(self.path, path, self._disk.remove_folder)
-            self._settle_if_due()
+            self._settle_if(not self._redo.lasts)
             return commit
 
     def adopt(self, files: Mapping[RelPath, bytes | None], message: Message) -> CommitId | None:
@@ -116,11 +117,12 @@ class GitStore:
         from .git_recovery import Note
 
         with self._turn():
+            self._settle_if(self._redo.is_long)
             note = Note.of(files, by_hand=True, redo=self._redo.size)
             with self._committing(note, synced=False) as journal:
                 commit = self._commits.make(files, message, journal, None, by_hand=True)
                 journal.settle()
-            self._settle_if_due()
+            self._settle_if(not self._redo.lasts)
             return commit
 
     @property
@@ -148,8 +150,8 @@ class GitStore:
         if "_commits" in self.__dict__:
             self._commits.note_agreement()
 
-    def _settle_if_due(self) -> None:
-        if self._redo.is_due():
+    def _settle_if(self, due: bool) -> None:
+        if due:
             with suppress(StoreFault):  # all stays promised
                 self._redo.settle()
 

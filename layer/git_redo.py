@@ -171,9 +171,15 @@ class RedoLog:
         """Bytes of what is promised; zero where nothing is."""
         return size_of(self.path) or 0
 
-    def is_due(self) -> bool:
-        """Whether it is to be settled, rest or not: it has grown, or cannot be told from one before a power cut."""
-        return self.size > LIMIT or (self.size > 0 and not machine())
+    @property
+    def is_long(self) -> bool:
+        """Whether it is to be settled before more is added, though there was no rest."""
+        return self.size > LIMIT
+
+    @property
+    def lasts(self) -> bool:
+        """Whether a promise is known after a power cut for one from before; else each commit is settled at once."""
+        return machine() != ""
 
     def lost(self) -> list[Redo] | None:
         """What may have to be done again: the machine went down since it was written. Nearly always None."""

@@ -266,7 +266,7 @@ def _is_earlier(there: bytes, last: bytes, earlier: Iterable[str | None], read: 
 def _stage(layer: Path, files: Sequence[_Lost], head: CommitId | None, disk: Disk, read: Read) -> None:
     """Have the index say of the files what HEAD does; it is made anew where it is lost.
 
-    What somebody staged stays; so does the whole index where a program of theirs has it: `heal` is for that.
+    What somebody staged stays. Where a program of theirs has the index it is left to `heal`, unless it is lost: StoreBusy.
     """
     git = layer / ".git"
     journal = Journal(disk, git, synced=False)
@@ -291,10 +291,10 @@ def _stage(layer: Path, files: Sequence[_Lost], head: CommitId | None, disk: Dis
             lock.release()  # of a merge, which whoever settles it stages
         else:
             lock.publish(index.to_bytes(layer), journal)
-    except StoreBusy:
-        pass
     except BaseException as fault:
         journal.undo(fault)
+        if isinstance(fault, StoreBusy) and not _index(layer, head, read)[1]:
+            return
         raise
     journal.settle()
 

@@ -59,6 +59,15 @@ class _Folder:
 _Entry = _File | _Folder | None
 
 
+def _found(path: Path) -> _Entry:
+    if not os.path.lexists(path):
+        return None
+    mode = path.lstat().st_mode
+    if stat.S_ISDIR(mode):
+        return _Folder()
+    return _File([path.read_bytes() if stat.S_ISREG(mode) else b""], stat.S_IMODE(mode))
+
+
 def new_file(data: bytes, mode: int) -> _File:
     """A file that is written anew: emptied, or as many blocks as were written, or whole."""
     return _File([b"", *(data[:size] for size in range(_BLOCK, len(data), _BLOCK)), data], mode)
@@ -233,15 +242,17 @@ class LossyDisk:
 
     def _before(self, path: Path) -> None:
         """Know of `path` what is there, if others have written it or nothing is known of it."""
-        there: _Entry = None
-        if os.path.lexists(path):
-            mode = path.lstat().st_mode
-            there = _Folder() if stat.S_ISDIR(mode) else _File([path.read_bytes()], stat.S_IMODE(mode))
-        known = self._entries.setdefault(path, [there])[-1]
-        if type(known) is not type(there):
+        there = _found(path)
+        known = self._entries.get(path, [None])[-1]
+        is_same = type(known) is type(there)
+        if isinstance(known, _File) and isinstance(there, _File):
+            is_same = known.now == there.now
+        if not is_same:
             self._entries[path] = [there]
-        elif isinstance(known, _File) and isinstance(there, _File) and known.now != there.now:
-            self._entries[path] = [there]
+            for above in path.parents:  # on disk, as what others have put there
+                if there is not None and above in self._entries:
+                    del self._entries[above][:-1]
+        self._entries.setdefault(path, [None])
 
     def _foreign(self) -> set[Path]:
         """What is there and was not put there through this."""
