@@ -266,7 +266,7 @@ def _is_earlier(there: bytes, last: bytes, earlier: Iterable[str | None], read: 
 def _stage(layer: Path, files: Sequence[_Lost], head: CommitId | None, disk: Disk, read: Read) -> None:
     """Have the index say of the files what HEAD does; it is made anew where it is lost.
 
-    What somebody staged stays. Where a program of theirs has the index it is left to `heal`, unless it is lost: StoreBusy.
+    What somebody staged stays. Where a program of theirs has the index, that is for `heal`; StoreBusy where it is lost.
     """
     git = layer / ".git"
     journal = Journal(disk, git, synced=False)

@@ -15,7 +15,7 @@ from perdure.layer import git_redo
 from perdure.layer.definition import RelPath
 from perdure.layer.errors import StoreBusy, StoreFault
 from perdure.layer.git_locks import REDO
-from perdure.layer.git_objects import loose_file
+from perdure.layer.git_objects import object_file
 from perdure.layer.git_redo import Redo, read
 from perdure.layer.git_redone import standing
 from perdure.layer.store import CommitId, Remove, Write
@@ -170,7 +170,7 @@ def test_what_git_committed_on_top_stays(machine: Machine, git: Git) -> None:
 def test_what_git_committed_between_and_lost_leaves_the_definitions(machine: Machine, git: Git) -> None:
     whole = machine.commit
     machine.commit_by_git(CIRCLE, b"class Circle: ...\n")
-    lost = loose_file(machine.path / ".git/objects", machine.commit or "")
+    lost = object_file(machine.path / ".git/objects", machine.commit or "")
     machine.keep(Write(AREA, NEW))
     machine.cut_power(all_lost)
     lost.unlink()

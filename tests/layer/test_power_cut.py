@@ -13,7 +13,7 @@ from perdure.layer.definition import RelPath
 from perdure.layer.errors import LayerError
 from perdure.layer.store import Remove, Write
 
-from .failing_disk import FailingDisk
+from .failing_disk import WRITES, FailingDisk, When
 from .git_cli import AREA, RATE, settled
 from .lossy_disk import LossyDisk, PowerCut
 from .machine import Machine, begun, luck
@@ -170,7 +170,9 @@ def live(machine: Machine, chance: random.Random) -> None:
         machine.commit_by_git(chance.choice(paths), b"# by hand %d\n" % chance.randrange(10**9))
 
     def fail() -> None:
-        disk = FailingDisk(chance.randint(1, 25), when=chance.choice(["before", "after", "half"]), disk=machine.disk)
+        when: When = chance.choice(["before", "after", "half"])
+        counted = WRITES - {"remove"}  # a spare that cannot be removed stays, and harms nothing
+        disk = FailingDisk(chance.randint(1, 25), when=when, counted=counted, disk=machine.disk)
         try:
             machine.keep(Write(chance.choice(paths), b"# fails\n"), store=machine.store(disk))
         except LayerError as fault:
