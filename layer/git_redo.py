@@ -192,6 +192,12 @@ class RedoLog:
             self._is_young = bool(here and found) and all(there == here for there, _ in found)
             return None if self._is_young else [redo for _, redo in found]
 
+    def disown(self) -> None:
+        """Promise nothing from before the machine was started: it came with the folder, and is for nobody to do."""
+        if self.lost() is not None:
+            with told_as_fault(self.path):
+                self._disk.remove(self.path)
+
     def has_grown(self) -> bool:
         """Whether there may be more in it than `look` has seen. Needs no turn."""
         return self._mark() != self._seen
