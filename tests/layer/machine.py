@@ -19,7 +19,7 @@ from perdure.layer.git import GitStore
 from perdure.layer.git_locks import REDO, TURN
 from perdure.layer.store import Change, CommitId, Message, Write
 
-from .git_cli import ADA, FILES, KEEP, RATE, Git, put
+from .git_cli import ADA, FILES, KEEP, RATE, Git, put, settled
 from .lossy_disk import Choose, LossyDisk
 
 
@@ -40,6 +40,7 @@ class Machine:
         self.commit: CommitId | None = None  # the last one that was acknowledged
         self.files: dict[RelPath, bytes] = {}  # as they are by that
         self.begun: dict[RelPath, bytes] | None = None  # as they are by one that was begun
+        self.edited: Mapping[RelPath, bytes | None] = {}  # by a hand, last
         self.told: list[bytes] = []  # lines that were acknowledged
         monkeypatch.setattr(git_redo, "machine", lambda: f"start {self.starts}")
         monkeypatch.setattr(git_recovery, "machine", lambda: f"start {self.starts}")
@@ -86,6 +87,7 @@ class Machine:
         """A hand changes files, and a kernel commits them."""
         self.by_hand(files)
         self.begun = {path: data for path, data in {**self.files, **files}.items() if data is not None}
+        self.edited = files
         self._acknowledged(self.store().adopt(files, KEEP))
 
     def by_hand(self, files: Mapping[RelPath, bytes | None]) -> None:
@@ -119,6 +121,9 @@ class Machine:
         found = self.now
         assert found in (self.files, self.begun)
         if found == self.begun:
+            if store.dirt():  # a hand has done it, and no commit has it yet
+                assert store.adopt(self.edited, KEEP)
+                settled(store)
             self.commit, self.files = store.head(), found
         self.begun = None
         assert self.commit in [entry.id for entry in store.log()]
