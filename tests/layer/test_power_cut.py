@@ -101,7 +101,7 @@ def test_in_the_middle_of_doing_it_again(tmp_path: Path, monkeypatch: pytest.Mon
         machine.keep(Write(AREA, b"def area(r): ...\n"), Remove(CIRCLE))
         machine.cut_power(random.Random(1).choice)
 
-    assert everywhere(tmp_path, monkeypatch, lambda machine: machine.store().recover(), cut, step=2) > 15
+    assert everywhere(tmp_path, monkeypatch, lambda machine: machine.store().recover(), cut, step=3) > 15
 
 
 def test_in_the_middle_of_taking_back_what_a_killed_kernel_left(
