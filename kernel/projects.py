@@ -15,7 +15,7 @@ from perdure.layer.definition import Kind, RelPath
 from perdure.layer.disk import RealDisk
 from perdure.layer.errors import LayerError, UnreadableFile
 from perdure.layer.fileformat import read
-from perdure.layer.opening import Absent, Ready, Untrusted
+from perdure.layer.opening import Absent, Ready, Untrusted, accept_layer
 from perdure.layer.place import LAYER_VARIABLE, Mode, Origin, Place, name_of_folder
 from perdure.layer.project import FOLDER, exclude, find_project
 from perdure.layer.shipped import PERSONAL
@@ -54,7 +54,7 @@ def accept(workspace: Workspace, place: Place, trust: TrustRecord) -> str:
     Raises:
         LayerError: the acceptance could not be remembered, or the layer cannot be used.
     """
-    trust.accept(place.path)
+    accept_layer(place.path, trust, RealDisk())
     opening = workspace.choosing.open(place)
     if not isinstance(opening, Ready):
         return f"{place.path} is trusted and cannot be loaded: it is another folder now. Start the kernel again."

@@ -11,6 +11,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from perdure.layer.disk import RealDisk
+from perdure.layer.opening import accept_layer
 from perdure.layer.place import Homes, Mode, read_cells_entry
 from perdure.layer.trust import TrustRecord
 
@@ -52,7 +53,7 @@ def trust(workspace: Workspace, path: str | None = None) -> str:
         said.append(projects.accept(workspace, project, record))
         _untell(workspace, projects.UNTRUSTED)
     elif place is not None:
-        record.accept(place.path)
+        accept_layer(place.path, record, RealDisk())
         _untell(workspace, f"{NOTHING_HERE}; {place.path} ")
         workspace.open_chosen()
         workspace.boot_layer()

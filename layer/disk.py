@@ -26,7 +26,7 @@ class Disk(Protocol):
     What is not to be `synced` is done as far as other processes see; a power cut may undo it, or leave a file empty.
     """
 
-    def make_folder(self, path: Path) -> None:
+    def make_folder(self, path: Path, *, synced: bool = False) -> None:
         """Make the folder and those above it, 0700 each; one that is there already is left as it is."""
         ...
 
@@ -89,12 +89,14 @@ def sync(path: str | Path) -> None:
 class RealDisk:
     """The file system itself."""
 
-    def make_folder(self, path: Path) -> None:
+    def make_folder(self, path: Path, *, synced: bool = False) -> None:
         # Path.mkdir(parents=True) would give the mode to the last folder only.
         if os.path.isdir(path):
             return
-        self.make_folder(path.parent)
+        self.make_folder(path.parent, synced=synced)
         path.mkdir(mode=FOLDER_MODE, exist_ok=True)
+        if synced:
+            self.sync(path.parent)
 
     def write(
         self, path: Path, data: bytes, *, mode: int = FILE_MODE, synced: bool = True, begun_in: Path | None = None

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 16  # files synced in one step: some milliseconds
 _FOLDERS = ("objects/info", "objects/pack", "refs/heads", "refs/tags", "info")
+_UNSEEN = (".git/refs", ".git/objects", ".git", ".")  # folders with others in them that no commit has synced
 _FILES = {
     # gc.auto: git would pack in the middle of a cell. autocrlf: a file's bytes are what was kept. sharedRepository:
     # what the git command line adds is for this user only, too.
@@ -100,6 +101,7 @@ class GitStore:
 
         wanted = {change.path: change.data if isinstance(change, Write) else None for change in changes}
         with self._turn():
+            self._settle_if(self._redo.is_long)
             with self._committing(Note.of(wanted, redo=self._redo.size), synced=False) as journal:
                 commit = self._commits.make(wanted, message, journal, promised)
                 # From here on the commit stands, whatever happens.
@@ -107,7 +109,7 @@ class GitStore:
                 for path, data in wanted.items():
                     if data is None:
                         drop_empty_folders(self.path, path, self._disk.remove_folder)
-            self._settle_if_due()
+            self._settle_if(not self._redo.lasts)
             return commit
 
     def adopt(self, files: Mapping[RelPath, bytes | None], message: Message) -> CommitId | None:
@@ -115,11 +117,12 @@ class GitStore:
         from .git_recovery import Note
 
         with self._turn():
+            self._settle_if(self._redo.is_long)
             note = Note.of(files, by_hand=True, redo=self._redo.size)
             with self._committing(note, synced=False) as journal:
                 commit = self._commits.make(files, message, journal, None, by_hand=True)
                 journal.settle()
-            self._settle_if_due()
+            self._settle_if(not self._redo.lasts)
             return commit
 
     @property
@@ -131,13 +134,15 @@ class GitStore:
         self._note_agreement()
         if not size_of(self._git / REDO):
             return False
-        with told_as_fault(self._git):
-            if left := self._redo.unsynced():
-                self._redo.sync(left[:_AT_ONCE])
-                return True
+        if self._redo.has_grown():
+            with self._turn():
+                self._redo.look()
+        if left := self._redo.left:
+            self._redo.sync(left[:_AT_ONCE])
+            return True
         with self._turn():
-            if self._redo.unsynced():
-                return True  # of a commit that came in between
+            if self._redo.has_grown():
+                return True
             self._redo.empty()
         return False
 
@@ -145,8 +150,8 @@ class GitStore:
         if "_commits" in self.__dict__:
             self._commits.note_agreement()
 
-    def _settle_if_due(self) -> None:
-        if self._redo.is_due():
+    def _settle_if(self, due: bool) -> None:
+        if due:
             with suppress(StoreFault):  # all stays promised
                 self._redo.settle()
 
@@ -241,6 +246,8 @@ class GitStore:
             with told_as_fault(self._git):
                 for folder in _FOLDERS:
                     journal.make_folder(self._git / folder)
+                for folder in _UNSEEN:
+                    self._disk.sync(self.path / folder)
                 for name, text in _FILES.items():
                     if not (self._git / name).exists():
                         journal.write(self._git / name, text.encode())
@@ -258,11 +265,11 @@ class GitStore:
         lock = self._git / TURN
         with interrupts_deferred(), self._alone, turn(lock, self._disk, WAIT):
             with told_as_fault(self._git):
-                if size_of(self._git / REDO) and (commits := self._redo.lost()):
+                if size_of(self._git / REDO) and (commits := self._redo.lost()) is not None:
                     from .git_redone import redo
 
                     redo(self.path, commits, self._disk, self._refs, self._reader.object)
-                    self._redo.empty()
+                    self._redo.settle()
                     self._disk.cut(lock, 0)  # a note from before that is of one of them, or of nothing that is left
                 elif size_of(lock):
                     from .git_recovery import take_back

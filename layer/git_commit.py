@@ -1,4 +1,4 @@
-"""One commit, step by step: objects, promise, lock, working files, index, ref. Owns their order; every write is through
+"""One commit, step by step: promise, objects, lock, working files, index, ref. Owns their order; every write is through
 a journal, so that whoever holds it can take all back. Knows no dulwich: objects are read by a callable.
 """
 
@@ -99,8 +99,8 @@ class Commits:
             return None
         self._promise(built, leaves, promised, journal)
 
-        # The objects are written before the lock is taken: that is the slow part, and the git command line does not
-        # wait for locks. HEAD may have moved meanwhile.
+        # Promise and objects are written before the lock is taken: that is the slow part, and the git command line does
+        # not wait for locks. HEAD may have moved meanwhile.
         lock = LockFile(self._git / "index", self._git, self._disk, WAIT)
         is_held = self._take(lock, journal)
         if (head := self._refs.head()) != built.head:
@@ -221,10 +221,15 @@ class Commits:
     def _promise(
         self, built: _Built, leaves: Mapping[RelPath, Entry | None], promised: Promised | None, journal: Journal
     ) -> None:
-        """Write the objects, and have on disk all that it takes. From here on a power cut may have the commit made."""
+        """Have on disk what the commit is made of, and then its objects, unsynced, in their places.
+
+        Before that nothing is written: what a power cut leaves of a file is mended by what was promised. From here on
+        it may have the commit made.
+        """
         if built.commit is not None and built.head.branch is not None:
-            objects, lines = self._objects.write(), promised(built.commit) if promised else {}
+            objects, lines = self._objects.files(), promised(built.commit) if promised and self._redo.lasts else {}
             self._redo.add(Redo(built.head.branch, built.head.commit, built.commit, leaves, objects, lines), journal)
+            self._objects.write()
 
     def _agreement(self, commit: CommitId | None, checksum: str) -> Agreement | None:
         agreed = self._agreed

@@ -36,13 +36,13 @@ class Objects:
         self._folder = folder
         self._disk = disk
         self._added: dict[str, tuple[str, bytes]] = {}  # by id, kind and data
-        self._written: dict[str, bytes] = {}
-        self._seen = 0  # how many of those that were added are written
+        self._files: dict[str, bytes] = {}
+        self._seen = 0  # how many of those that were added are in them
 
     def begin(self) -> None:
         """For another commit."""
         self._added.clear()
-        self._written.clear()
+        self._files.clear()
         self._seen = 0
 
     def add(self, kind: str, data: bytes) -> str:
@@ -51,30 +51,32 @@ class Objects:
         self._added.setdefault(name, (kind, data))
         return name
 
-    def write(self) -> Mapping[str, bytes]:
-        """Write what was added, as loose objects, or where they are many as a pack.
+    def files(self) -> Mapping[str, bytes]:
+        """The files of all that was added since `begin`: loose ones, or where they are many a pack.
 
-        Gives the files of all that was added since `begin`, by their names in the folder, loose ones by their ids.
+        By their names in the folder, loose ones by their ids.
         """
         new = dict(islice(self._added.items(), self._seen, None))
         self._seen = len(self._added)
         if len(new) > MANY:
-            files = pack_of(new)
+            self._files |= pack_of(new)
         else:
-            files = {name: zlib.compress(_whole(kind, data), level=1) for name, (kind, data) in new.items()}
-        for name, data in files.items():
+            self._files |= {name: zlib.compress(_whole(kind, data), level=1) for name, (kind, data) in new.items()}
+        return self._files.copy()
+
+    def write(self) -> None:
+        """Write those of `files` that are not there."""
+        for name, data in self._files.items():
             path = object_file(self._folder, name)
-            # An empty file is what a power cut leaves of an object written without fsync; it would shadow this one.
+            # An empty file is what a power cut leaves of an object that git wrote without fsync; it would shadow ours.
             if not size_of(path):
                 with told_as_fault(path):
                     self._disk.make_folder(path.parent)
                     self._disk.write(path, data, mode=OBJECT_MODE, synced=False, begun_in=self._folder.parent)
-        self._written |= files
-        return self._written.copy()
 
 
 def object_file(folder: Path, name: str) -> Path:
-    """Where the file that `Objects.write` calls `name` lies in the folder `objects`."""
+    """Where the file that `Objects.files` calls `name` lies in the folder `objects`."""
     return Path(f"{folder}/{name}" if "/" in name else f"{folder}/{name[:2]}/{name[2:]}")
 
 

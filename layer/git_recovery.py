@@ -20,7 +20,7 @@ from .git_files import drop_empty_folders, refuse_link_above
 from .git_index import Index, index_of
 from .git_locks import WAIT, LockFile
 from .git_objects import object_id
-from .git_redo import RedoLog
+from .git_redo import RedoLog, machine
 from .git_refs import Refs
 from .git_tree import EXECUTABLE_FILE, FILE, Entry, Read, find, tree_of
 from .journal import Journal
@@ -35,14 +35,16 @@ class Note:
     blobs: Mapping[RelPath, str | None]
     by_hand: bool = False  # whether the files are so by a hand: then they are no leftovers of a dead one
     redo: int = 0  # size of the file of promises (`git_redo`) before it was promised
+    machine: str = ""  # what `git_redo.machine` said of it
 
     @classmethod
     def of(cls, wanted: Mapping[RelPath, bytes | None], *, by_hand: bool = False, redo: int = 0) -> Note:
         blobs = {path: None if data is None else object_id("blob", data) for path, data in wanted.items()}
-        return cls(os.urandom(8).hex(), blobs, by_hand, redo)
+        return cls(os.urandom(8).hex(), blobs, by_hand, redo, machine())
 
     def to_bytes(self) -> bytes:
-        said = {"token": self.token, "blobs": self.blobs, "by_hand": self.by_hand, "redo": self.redo}
+        said = {"token": self.token, "blobs": self.blobs, "by_hand": self.by_hand}
+        said |= {"redo": self.redo, "machine": self.machine}
         return json.dumps(said).encode("ascii") + b"\n"
 
     @classmethod
@@ -53,7 +55,9 @@ class Note:
         except ValueError:
             return None
         blobs = {RelPath(path): blob for path, blob in fields["blobs"].items()}
-        return cls(fields["token"], blobs, fields.get("by_hand", False), fields.get("redo", 0))
+        return cls(
+            fields["token"], blobs, fields.get("by_hand", False), fields.get("redo", 0), fields.get("machine", "")
+        )
 
 
 def take_back(layer: Path, data: bytes, disk: Disk, refs: Refs, read: Read, redo: RedoLog) -> None:
@@ -70,6 +74,8 @@ def take_back(layer: Path, data: bytes, disk: Disk, refs: Refs, read: Read, redo
         return
     for leftover in _leftovers(layer, note):
         disk.remove(leftover)
+    if note.machine != machine():
+        return  # before a power cut: no file was written for it, else `git_redo` would tell of it
     head = tree_of(refs.head().commit, read)
     entries = {path: find(head, names_of(path), read) for path in note.blobs}
     behind = {
@@ -81,10 +87,10 @@ def take_back(layer: Path, data: bytes, disk: Disk, refs: Refs, read: Read, redo
     }
     if behind:
         refuse_what_is_under_way(layer)
-        redo.cut(note.redo)
         for path, entry in () if note.by_hand else behind.items():
             _restore_file(layer, path, entry, note.blobs[path], disk, read)
         _restore_index(layer, note, behind, disk)
+        redo.cut(note.redo)  # until here a power cut has the commit made after all, rather than half of it stay
     for path in note.blobs:
         drop_empty_folders(layer, path, disk.remove_folder)
 

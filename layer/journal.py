@@ -120,13 +120,16 @@ class Journal:
                 undo()
             except Exception as fault:  # one thing that stays is no reason to leave the others
                 because.add_note(f"not taken back: {fault}")
-        self.settle()
+        self._let_go(synced=True)  # nothing tells after a power cut of what was undone
 
     def settle(self) -> None:
         """Let go of what was kept for undoing."""
+        self._let_go(synced=self.synced)
+
+    def _let_go(self, *, synced: bool) -> None:
         for spare in self._spares:
             try:
-                self.disk.remove(spare, synced=self.synced and spare is self._spares[-1])
+                self.disk.remove(spare, synced=synced and spare is self._spares[-1])
             except OSError:
                 pass  # a second name too many harms nothing, and what it was for is decided
         self._spares.clear()

@@ -37,7 +37,7 @@ def add_data(path: Path, data: bytes, disk: Disk, *, synced: bool = True) -> Non
         StoreFault: as `add_lines`.
     """
     with told_as_fault(path):
-        disk.make_folder(path.parent)
+        disk.make_folder(path.parent, synced=True)
         # A line torn by a crash must not take the next one with it.
         disk.append(path, data if _ends_whole(path) else b"\n" + data, synced=synced)
 

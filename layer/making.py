@@ -59,7 +59,7 @@ def make_layer(place: Place, trust: TrustRecord, *, author: Identity | None, dis
     missing = [folder for folder in (path, *path.parents) if not os.path.lexists(folder)]
     try:
         with told_as_fault(path):
-            disk.make_folder(path)
+            disk.make_folder(path, synced=True)
         with _alone_in(path):
             if not is_blank(path):
                 return False

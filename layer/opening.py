@@ -7,6 +7,7 @@ layer exists: a kernel that starts waits for this.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
@@ -75,18 +76,30 @@ def open_layer(place: Place, homes: Homes, *, author: Identity | None, disk: Dis
         return Absent(place)
     made = blank and make_layer(place, trust, author=author, disk=disk)
     with told_as_fault(path):
+        flaw = why_not_owned(path)
+        is_trusted = flaw is None and trust.accepts(path)
+        if is_trusted and make:
+            # First of all: what makes the folder a layer, too, may be what a power cut took.
+            with suppress(LayerError):  # no repository, another kernel at work, a disk that is read-only: told later
+                GitStore.open(path, author=author, disk=disk).recover()
         _check_layer(path)
-        if flaw := why_not_owned(path):
-            raise LayerUnusable(path, flaw.why, flaw.advice)
-    if not trust.accepts(path):
+    if flaw:
+        raise LayerUnusable(path, flaw.why, flaw.advice)
+    if not is_trusted:
         return Untrusted(place, _definitions(path))
-    store = GitStore.open(path, author=author, disk=disk)
-    if make:
-        try:
-            store.recover()
-        except LayerError:
-            pass  # another kernel is at work, or the disk is read-only: the files can be read; the next commit tells
-    return Ready(store, place, made)
+    return Ready(GitStore.open(path, author=author, disk=disk), place, made)
+
+
+def accept_layer(path: Path, trust: TrustRecord, disk: Disk) -> None:
+    """Trust the layer at `path`, as it is there to be looked at: what its git folder has it become is left out.
+
+    Raises:
+        StoreFault: the acceptance could not be remembered.
+    """
+    from .git_redo import RedoLog
+
+    RedoLog(path, disk).disown()
+    trust.accept(path)
 
 
 def resolved(path: Path) -> Path:

@@ -27,19 +27,28 @@ except ChildProcessError:
 @pytest.fixture
 def loose(layer: Home) -> Home:
     """A layer with as many loose objects, as far as a look tells, as are packed."""
-    texts = (b"%d\n" % number for number in count())
-    seventeen = (t for t in texts if hashlib.sha1(b"blob %d\0" % len(t) + t).hexdigest().startswith("17"))
-    (layer.layer / "notes").mkdir()
-    for number, text in enumerate(islice(seventeen, LIMIT // 256)):
-        (layer.layer / f"notes/{number}").write_bytes(text)
-    layer.git("add", "--all")
-    layer.git("commit", "-q", "-m", "notes")
+    more = nearly_many(layer)
     assert not is_due(layer.layer)
-    (layer.layer / "notes/one_more").write_bytes(next(seventeen))
-    layer.git("add", "--all")
-    layer.git("commit", "-q", "-m", "one more")
+    add(layer, more)
     assert is_due(layer.layer)
     return layer
+
+
+def nearly_many(layer: Home) -> bytes:
+    """Have it have one less; gives the content of a file that makes one more."""
+    texts = (b"%d\n" % number for number in count())
+    seventeen = (t for t in texts if hashlib.sha1(b"blob %d\0" % len(t) + t).hexdigest().startswith("17"))
+    add(layer, *islice(seventeen, LIMIT // 256))
+    return next(seventeen)
+
+
+def add(layer: Home, *texts: bytes) -> None:
+    """Commit a file of each, by git."""
+    (layer.layer / "notes").mkdir(exist_ok=True)
+    for text in texts:
+        (layer.layer / f"notes/{int(text)}").write_bytes(text)
+    layer.git("add", "--all")
+    layer.git("commit", "-q", "-m", "notes")
 
 
 def packed(layer: Path) -> str:
@@ -61,6 +70,15 @@ def test_many_loose_objects_are_packed(loose: Home, new_kernel: StartKernel) -> 
     assert kernel.run("area(2)").value == "12"
     for file in (loose.layer / ".git/objects").rglob("*"):
         assert file.is_dir() or not file.stat().st_mode & 0o077, file
+
+
+def test_those_that_came_later_are_packed_too(layer: Home, new_kernel: StartKernel) -> None:
+    kernel = new_kernel().start()
+    rested(kernel)
+    add(layer, nearly_many(layer))
+    kernel.run("def area(r):\n    return r * r")
+    watch_for(kernel, packed(layer.layer))
+    assert (layer.fsck(), layer.status()) == ("", "")
 
 
 def test_few_are_not(layer: Home, new_kernel: StartKernel) -> None:

@@ -37,8 +37,8 @@ class FailingDisk:
     failed: list[tuple[str, Path]] = field(default_factory=list)
     disk: Disk = field(default_factory=RealDisk)
 
-    def make_folder(self, path: Path) -> None:
-        self._do("make_folder", path, lambda: self.disk.make_folder(path))
+    def make_folder(self, path: Path, *, synced: bool = False) -> None:
+        self._do("make_folder", path, lambda: self.disk.make_folder(path, synced=synced))
 
     def write(
         self, path: Path, data: bytes, *, mode: int = FILE_MODE, synced: bool = True, begun_in: Path | None = None

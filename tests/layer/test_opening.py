@@ -395,8 +395,9 @@ def test_a_disk_that_refuses_leaves_nothing(house: House, code: int, when: When,
             if empty:
                 assert stat.S_IMODE(tried.path.stat().st_mode) == 0o755
         else:
-            # Only where the layer stands all the same: what failed was tidying up after its commit.
-            assert disk.failed[0][0] in {"remove", "remove_folder"}
+            # Only where the layer stands all the same: what failed was tidying up after its commit. Or nothing did:
+            # objects whose ids begin alike are in one folder, which is synced once.
+            assert {name for name, _ in disk.failed[:1]} <= {"remove", "remove_folder"}
         tried.disk = RealDisk()
         assert not tried.ready().store.dirt()
 
