@@ -133,7 +133,7 @@ class GitStore:
         """See `Store.settle`."""
         self._note_agreement()
         if not size_of(self._git / REDO):
-            return False
+            return self._is_used and self._commits.make_folders(_AT_ONCE)
         if self._redo.has_grown():
             with self._turn():
                 self._redo.look()
@@ -141,14 +141,18 @@ class GitStore:
             self._redo.sync(left[:_AT_ONCE])
             return True
         with self._turn():
-            if self._redo.has_grown():
-                return True
-            self._redo.empty()
-        return False
+            if not self._redo.has_grown():
+                self._redo.empty()
+        return True
 
     def _note_agreement(self) -> None:
-        if "_commits" in self.__dict__:
+        if self._is_used:
             self._commits.note_agreement()
+
+    @property
+    def _is_used(self) -> bool:
+        """Whether anything was committed here."""
+        return "_commits" in self.__dict__
 
     def _settle_if(self, due: bool) -> None:
         if due:
@@ -157,7 +161,7 @@ class GitStore:
 
     @property
     def is_behind(self) -> bool:
-        return "_commits" in self.__dict__ and self._commits.is_behind
+        return self._is_used and self._commits.is_behind
 
     def heal(self) -> bool:
         from .git_agreed import is_clean

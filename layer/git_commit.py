@@ -17,7 +17,7 @@ from .git_files import holds, is_executable, refuse_link_above
 from .git_heal import heal
 from .git_index import Index, index_of
 from .git_locks import WAIT, LockFile, inode_of
-from .git_objects import Objects, commit_text, not_before, now, signature
+from .git_objects import Objects, commit_text, make_folders, not_before, now, signature
 from .git_redo import Redo, RedoLog
 from .git_refs import Head, Refs
 from .git_tree import EXECUTABLE_FILE, FILE, Entry, Read, Trees, every_file, tree_of
@@ -159,6 +159,10 @@ class Commits:
                 return built.head.commit  # another's commit has taken our files from the index along
             self._promise(built, leaves, promised, journal)
         raise StoreBusy(self._git / "HEAD", WAIT)
+
+    def make_folders(self, most: int) -> bool:
+        """Make up to `most` folders that the objects of later commits will lie in; whether there are more to make."""
+        return make_folders(self._git / "objects", self._disk, most)
 
     def note_agreement(self) -> None:
         """Note for the next start that the layer is clean, as far as the last commit here left it so."""
