@@ -26,6 +26,7 @@ PATIENCE = 300.0  # seconds until a bundle is there
 BOOT = """
 import sys, time
 sys.path.insert(0, sys.argv[1])
+import platformdirs.unix
 from perdure.kernel.workspace import Workspace
 space = {"__name__": "__main__"}
 begun = time.perf_counter()

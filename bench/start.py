@@ -65,7 +65,7 @@ def prepare(kernel: Kernel) -> None:
     start(kernel)
     kernel.start()
     until = time.monotonic() + PATIENCE
-    while not any(kernel.home.root.rglob("*.bundle")):
+    while not any((kernel.home.root / "cache").rglob("*.bundle")):
         if time.monotonic() > until:
             sys.exit(f"there is no bundle after {PATIENCE:g} s")
         time.sleep(0.1)

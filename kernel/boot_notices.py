@@ -43,6 +43,11 @@ def problems(layer: Layer, *, records: bool) -> list[str]:
     return told
 
 
+def slow(root: Path, count: int) -> str:
+    """What a start is at that takes long, as a line of the kernel's log."""
+    return f"perdure is loading {count:,} definition{'s'[: count != 1]} from {root}"
+
+
 def long(took: Mapping[tuple[Path, RelPath], float]) -> list[str]:
     """Which files, by folder and path, took how many seconds of the start, the longest first; as clauses."""
     longest = sorted(took.items(), key=lambda each: -each[1])

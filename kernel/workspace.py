@@ -11,6 +11,7 @@ import builtins
 import logging
 import os
 import sys
+import time
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from contextvars import ContextVar
@@ -32,6 +33,7 @@ from perdure.layer.place import (
     Place,
     read_mode,
 )
+from perdure.layer.progress import PATIENCE
 from perdure.layer.project import find_project
 from perdure.layer.room import Layer
 from perdure.layer.safe_boot import SafeBoot
@@ -97,7 +99,8 @@ class Workspace:
         self._rests: Resting | None = None  # until there was nothing to do
         self.waking = Waking(self._cells.shipped.deferred, self.cell, self.untold.news, self.complete)
         self._layer: Layer | None = None
-        self._untouched: frozenset[str] | None = None  # until all is known of what was replayed: names of it
+        self._untouched: Sequence[Replayed] = ()  # what was replayed and is still to be found out
+        self._took = 0.0  # seconds that it took to load everything
         self.place: Place | None = None
         self._notebooks = Notebooks(self._environ)
         self.waiting: Place | None = None  # a project layer that is not trusted yet; the personal one serves
@@ -111,13 +114,22 @@ class Workspace:
         if unknown_mode:
             self.untold.problem(unknown_mode)
 
-    def boot(self, around: AbstractContextManager[object] | None = None) -> None:
+    def boot(
+        self,
+        around: AbstractContextManager[object] | None = None,
+        say_slow: Callable[[str], object] | None = None,
+    ) -> None:
         """Load the cells folders, open the layer and load it; `around` is in force while definitions run.
+
+        `say_slow` is told what goes on when that takes over a second, in another thread.
 
         Raises nothing: whatever goes wrong becomes a notice of the first cell, and the kernel starts and cells run.
         """
         if self.mode is Mode.OFF:
             return
+        begun = time.monotonic()
+        if say_slow is not None:
+            self.starting.say_slow = lambda root, count: say_slow(boot_notices.slow(root, count))
         self.open_chosen()
         self.begin_loading()
         with around or nullcontext():
@@ -125,9 +137,10 @@ class Workspace:
             self.boot_layer()
         for said in self.long_loads():
             self.untold.news(f"[layer: {said}]")
-        self.starting.is_on = False
+        self.starting.is_on, self.starting.say_slow = False, None
+        self._took = time.monotonic() - begun
         if replayed := self._replayed():
-            self._untouched = frozenset().union(*(each.names for each in replayed))
+            self._untouched = replayed
         else:
             self._cells.shipped.deferred.ready()
 
@@ -149,17 +162,17 @@ class Workspace:
 
     def complete(self) -> None:
         """Find out what is to be known of what the start only replayed, before anybody asks (ADR 15)."""
-        if self._untouched is None:
+        if not self._untouched:
             return
         with self._cells.shipped.deferred.lock:
             if self._is_complete():
                 return
             with interrupts_deferred():  # half of it would be wrong for good
                 self._guarded(self._find_out)
-                self._untouched = None
+                self._untouched = ()
 
     def _is_complete(self) -> bool:
-        return self._untouched is None
+        return not self._untouched
 
     def _find_out(self) -> None:
         self._cells.shipped.complete()
@@ -172,17 +185,17 @@ class Workspace:
 
         Before the kernel's first idle moment a cell that does not runs without waiting for that.
         """
-        if (names := self._untouched) is not None:
+        if untouched := self._untouched:
             if all(isinstance(node, ast.Expr | ast.Pass) for node in nodes) and ":=" not in text:
                 said = words(text)
-                if "get_ipython" not in said and names.isdisjoint(said):
+                if "get_ipython" not in said and not any(each.is_touched_by(said) for each in untouched):
                     return False
             self.complete()
         return True
 
     def rest(self) -> bool:
         """The kernel has nothing to do: do some of what can be done now; whether there is more."""
-        if self._untouched is not None:
+        if self._untouched:
             self.complete()
             return True
         return self._resting.step()
@@ -262,7 +275,10 @@ class Workspace:
     def summary(self) -> str:
         """One line on the layer, as the banner shows it."""
         cells = self._cells.summary() if self.mode is not Mode.OFF else ""
-        return summary_of(self._layer, self.place, self.mode, cells=cells, waiting=self.waiting, trouble=self.trouble)
+        took = self._took if self._took >= PATIENCE else None
+        return summary_of(
+            *(self._layer, self.place, self.mode), cells=cells, took=took, waiting=self.waiting, trouble=self.trouble
+        )
 
     def open_chosen(self) -> None:
         """Open the layer that is chosen for this kernel, or note what is wrong with it. Raises nothing."""

@@ -82,7 +82,7 @@ class Boot:
         self._imports = imports
         self._modules = modules
         self._done = done
-        self._files = BootFiles(files, known or {})
+        self._files = BootFiles(files, known or {}, root)
         self._skipped: dict[RelPath, str] = {**self._files.unreadable}
         self._wants: dict[RelPath, str] = {}  # for want of which name each was, of those for which that is why
         self._loaded: dict[RelPath, Loaded] = {}

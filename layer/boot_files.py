@@ -6,6 +6,7 @@ A file whose text is known from before is not parsed: its tree is made when some
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -85,8 +86,11 @@ class BootFile:
 class BootFiles:
     """All files of a folder that can be read, and why the others cannot."""
 
-    def __init__(self, files: Mapping[RelPath, bytes], known: Mapping[RelPath, Known]) -> None:
-        """`known` are those of `files` that need not be parsed."""
+    def __init__(
+        self, files: Mapping[RelPath, bytes], known: Mapping[RelPath, Known], root: Path | None = None
+    ) -> None:
+        """`known` are those of `files` that need not be parsed; `root` is their folder if they are to be loaded."""
+        self._root = root
         self.unreadable: dict[RelPath, str] = {}
         self.givers: dict[str, RelPath] = {}
         self._gives: dict[RelPath, tuple[str, ...]] = {}  # the names of files that others give
@@ -111,13 +115,24 @@ class BootFiles:
         """All names that any of them binds."""
         return frozenset().union(*(file.facts.bound for file in self))
 
+    def _read_one(self, path: RelPath, data: bytes) -> BootFile:
+        """A file that is not known. Raises as `facts_of`."""
+        facts, tree = facts_of(path, data)
+        if self._root is None or any(each.package not in sys.stdlib_module_names for each in facts.needed):
+            return BootFile(path, facts, tree, None)  # it may wait
+        # A tree takes fifty times the memory of its code, and all files are read before the first is loaded.
+        try:
+            return BootFile(path, facts, None, compile_file(facts.text, str(self._root / path), tree=tree).code)
+        except Exception:  # whoever loads it is told
+            return BootFile(path, facts, None, None)
+
     def _read(self, files: Mapping[RelPath, bytes], known: Mapping[RelPath, Known]) -> Iterator[BootFile]:
         for path, data in sorted(files.items()):
             if (earlier := known.get(path)) is not None:
                 file = BootFile(path, earlier.facts, None, earlier.code)
             else:
                 try:
-                    file = BootFile(path, *facts_of(path, data), None)
+                    file = self._read_one(path, data)
                 except UnreadableFile as error:
                     self.unreadable[path] = f"line {error.line}: {error.why}"
                     continue

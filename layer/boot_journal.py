@@ -14,9 +14,10 @@ import json
 import mmap
 import os
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import field
+from functools import cached_property
 from pathlib import Path
 from typing import NewType
 
@@ -25,6 +26,7 @@ from .disk import FILE_MODE, RealDisk
 from .errors import StoreFault
 from .jsonlines import lines
 from .slots import state
+from .store import Stamp
 
 Mark = NewType("Mark", str)
 """A file by its path and content: enough to tell a text from the one before, and made in no time."""
@@ -34,6 +36,9 @@ LOADED = Mark("loaded")
 
 _OVER = Mark("over")
 """What is left of a boot that ended as it should, where the disk let nobody take its file away."""
+
+TOGETHER = Mark("together")
+"""What a process leaves that died while many files ran as one; which of them did it shows when each runs by itself."""
 
 _SLOT = 4096  # bytes: of a longer mark the beginning, which has the checksum
 _SUFFIX = ".boot"
@@ -96,24 +101,48 @@ class BootJournal:
         self._file: Path | None = None
         self._map: mmap.mmap | None = None
         self._descriptor = -1
-        self.known = Known()
         self._lines = 0
 
-    def begin(self) -> list[str]:
-        """Read what is known and note that a boot goes on; where the boots that did not end were, which is told once.
-
-        Each is a mark as far as `is_cut_of` tells, or empty where that boot had not come to a file.
-        """
+    @cached_property
+    def known(self) -> Known:
+        """What is known of the files, as it stood when that was asked first."""
+        known = Known()
         try:
-            for fact in lines(self._folder / "known.jsonl"):
-                self.known.learn(fact)
+            for fact in lines(self._record):
+                known.learn(fact)
                 self._lines += 1
         except StoreFault:
             pass
+        return known
+
+    @property
+    def _record(self) -> Path:
+        return self._folder / "known.jsonl"
+
+    def stamp(self) -> Stamp | None:
+        """What tells the record of what is known from any that was there before; None where there is none."""
+        try:
+            found = os.stat(self._record)
+        except OSError:
+            return None
+        return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+    def proves(self, marks: Collection[str]) -> Stamp | None:
+        """The stamp of the record if it says that all of these were loaded to their end, and nothing of other kinds."""
+        stamp, known = self.stamp(), self.known
+        says_more = known.died or known.slow or known.accused or known.untried
+        return None if says_more or not known.proven.issuperset(marks) or stamp != self.stamp() else stamp
+
+    def begin(self) -> list[str]:
+        """Note that a boot goes on; where the boots that did not end were, which is told once.
+
+        Each is a mark as far as `is_cut_of` tells, or empty where that boot had not come to a file.
+        """
         deaths: list[str] = []
         try:
             RealDisk().make_folder(self._folder)
-            deaths = [death for file in sorted(self._folder.glob(f"*{_SUFFIX}")) if (death := _death(file)) is not None]
+            names = sorted(name for name in os.listdir(self._folder) if name.endswith(_SUFFIX))
+            deaths = [death for name in names if (death := _death(self._folder / name)) is not None]
         except OSError:
             pass
         self.open()
@@ -150,9 +179,11 @@ class BootJournal:
 
     def note(self, *facts: Mapping[str, object], there: Iterable[str] = ()) -> None:
         """Learn the facts, and write them down for later boots; `there` are the marks of all files."""
+        if not facts:
+            return
         for fact in facts:
             self.known.learn(fact)
-        path, marks = self._folder / "known.jsonl", [*there]
+        path, marks = self._record, [*there]
         try:
             if marks and self._lines > _TOO_LONG + len(marks) // _TOO_LONG:
                 temporary = path.with_name(f"{os.urandom(8).hex()}.tmp")

@@ -10,27 +10,30 @@ import marshal
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import CodeType
 from typing import Any
 
 from .aside import HOUSE, leave
-from .boot_cache import YOUNG, Bundle, Plan, bundle_file, edition, write
+from .boot_cache import YOUNG, Bundle, Damaged, Listing, Plan, bundle_file, edition, write
 from .boot_files import Known
-from .boot_journal import mark_of
+from .boot_journal import BootJournal, mark_of
 from .definition import RelPath
 from .disk import RealDisk, is_temporary
 from .errors import LayerError, UnreadableFile
-from .facts import Facts, facts_of, to_plain
+from .facts import Facts, facts_of, shared, to_plain
 from .fileformat import decode
-from .git_files import definition_files, definition_stamps
+from .git_files import definition_files, definition_stamps, is_as_seen, seen
 from .given import owner_of
 from .install import compile_file
 from .secret import suspect
+from .slots import fact
+from .source import parse
 from .starting import Bundling
-from .store import Stamp
+from .store import Seen, Stamp
+from .together import merged, runs
 
 # It needs nothing of the kernel's path but us, and what lies on that may have names of the standard library, or ours.
 _PROGRAM = (
@@ -84,38 +87,41 @@ def bundle(cache: Path, told: Mapping[str, Any], young: int = YOUNG) -> None:
     """
     root, marks = Path(told["root"]), told["marks"]
     _let_age(definition_stamps(root), young)
-    now, stamps = time.time_ns(), definition_stamps(root)
+    now, stamps, looked = time.time_ns(), definition_stamps(root), seen(root)
     files = definition_files(root)
     if {path: mark_of(path, data) for path, data in files.items()} != marks or stamps != definition_stamps(root):
         return
+    if looked is None or not is_as_seen(root, looked):
+        looked = Seen((), b"")
     file = bundle_file(cache, root)
-    known = _known(Bundle.read(file), root, files)
+    earlier = Earlier.read(file, root, files)
     facts: dict[RelPath, tuple[bytes, tuple[Any, ...]]] = {}
+    takes: dict[RelPath, frozenset[str]] = {}
     names: set[str] = set()
+    same: dict[Any, Any] = {}
     committed = _Committed(root)
     for path, data in files.items():
         try:
-            found = known[path].facts if path in known else _facts(path, data, committed)
+            found = earlier.known[path].facts if path in earlier.known else _facts(path, data, committed)
         except (UnreadableFile, RecursionError):
             found = None
         if found is None:
             continue  # read anew by each start
-        facts[path] = (data, to_plain(found))
+        facts[path] = (data, shared(to_plain(found), same))
+        if found.takes is not None and path not in told["foreign"]:
+            takes[path] = found.takes
         names |= found.bound | {*found.definition.gives}
         names |= {owner for name in found.definition.gives if (owner := owner_of(name))}
     paths = tuple(facts)
     number_of = {path: number for number, path in enumerate(paths)}
-    codes: list[CodeType] = []
+    codes: dict[RelPath, CodeType] = {}
     loaded = [path for path in told["loaded"] if path in facts]
     for path in loaded:
-        code = known[path].code if path in known else None
-        codes.append(code or compile_file(decode(path, files[path]), str(root / path)).code)
-    plan = Plan(
-        edition=edition(),
-        root=told["root"],
-        name=told["name"],
-        before=tuple(told["before"]),
-        defers=told["defers"],
+        code = earlier.known[path].code if path in earlier.known else None
+        codes[path] = code or compile_file(decode(path, files[path]), str(root / path)).code
+    plain = {path for path in codes.keys() & takes.keys() if takes[path].isdisjoint(names)}
+    turns = _turns(loaded, plain, codes, files, earlier)
+    listing = Listing(
         paths=paths,
         stamps=tuple(stamps[path] for path in paths),
         young=tuple(number for number, path in enumerate(paths) if max(stamps[path][2:]) > now - young),
@@ -123,15 +129,90 @@ def bundle(cache: Path, told: Mapping[str, Any], young: int = YOUNG) -> None:
         loaded=tuple(number_of[path] for path in loaded),
         foreign={number_of[path]: names for path, names in told["foreign"].items() if path in facts},
         waiting={number_of[path]: packages for path, packages in told["waiting"].items() if path in facts},
+        names=frozenset(names),
+    )
+    plan = Plan(
+        edition=edition(),
+        root=told["root"],
+        name=told["name"],
+        before=tuple(told["before"]),
+        defers=told["defers"],
+        is_whole=told["is_whole"],
+        count=len(paths),
+        folders=looked.folders,
+        seen=b"" if listing.young or len(paths) < len(files) else looked.stamps,
+        proven=BootJournal(cache, root).proves([marks[path] for path in loaded]),
+        turns=(),
+        facts=(),
+        takes=frozenset().union(*(takes[path] for path in plain)),
         hidden=told["hidden"],
         ambient=told["ambient"],
         cheap=told["cheap"],
         there=told["there"],
-        is_whole=told["is_whole"],
-        names=frozenset(names),
     )
     _clear(file.parent)
-    write(file, RealDisk(), plan, codes, [*facts.values()])
+    write(file, RealDisk(), plan, listing, turns, [*codes.values()], [*facts.values()])
+
+
+def _turns(
+    loaded: Sequence[RelPath],
+    plain: Collection[RelPath],
+    codes: Mapping[RelPath, CodeType],
+    files: Mapping[RelPath, bytes],
+    earlier: Earlier,
+) -> list[tuple[int, list[CodeType]]]:
+    """The turns of a plan, each with its code: one for many files, or one for each of less than none."""
+    turns: list[tuple[int, list[CodeType]]] = []
+    for run in runs(loaded, plain):
+        one = None
+        if len(run) > 1:
+            one = earlier.runs.get(run) or merged([(parse(decode(path, files[path])), codes[path]) for path in run])
+        elif run[0] in plain:
+            one = codes[run[0]]
+        if one is not None:
+            turns.append((len(run), [one]))
+        elif turns and turns[-1][0] < 0:
+            count, before = turns.pop()
+            before += (codes[path] for path in run)
+            turns.append((count - len(run), before))
+        else:
+            turns.append((-len(run), [codes[path] for path in run]))
+    return turns
+
+
+@fact
+class Earlier:
+    """What the bundle that is there already has of files that are as they were."""
+
+    known: Mapping[RelPath, Known]
+    runs: Mapping[tuple[RelPath, ...], CodeType]  # the files that run as one
+
+    @classmethod
+    def read(cls, file: Path, root: Path, files: Mapping[RelPath, bytes]) -> Earlier:
+        """What is to be had of these files from the bundle at `file`."""
+        earlier = Bundle.read(file)
+        try:
+            if earlier is None:
+                return cls({}, {})
+            listing, kept = earlier.listing, earlier.files()  # a mark is no proof that two texts are the same
+            same = {number for number, path in enumerate(listing.paths) if kept[path] == files.get(path)}
+            is_here = earlier.plan.root == str(root)
+            found = earlier.known(same, with_code=is_here)
+            return cls(found, _runs_of(earlier, same) if is_here else {})
+        except Damaged:
+            return cls({}, {})
+
+
+def _runs_of(bundle: Bundle, same: Collection[int]) -> Mapping[tuple[RelPath, ...], CodeType]:
+    """The runs of a bundle all of whose files are among those of the numbers `same`."""
+    found: dict[tuple[RelPath, ...], CodeType] = {}
+    listing, begin = bundle.listing, 0
+    for (turn, _, _), codes in zip(bundle.plan.turns, bundle.turns(), strict=True):
+        numbers = listing.loaded[begin : begin + abs(turn)]
+        begin += abs(turn)
+        if turn > 0 and all(number in same for number in numbers):
+            found[tuple(listing.paths[number] for number in numbers)] = codes[0]
+    return found
 
 
 class _Committed:
@@ -170,15 +251,6 @@ def _clear(folder: Path) -> None:
         with suppress(OSError):
             if is_temporary(path.name) and path.stat().st_mtime < time.time() - _ABANDONED:
                 path.unlink()
-
-
-def _known(earlier: Bundle | None, root: Path, files: Mapping[RelPath, bytes]) -> Mapping[RelPath, Known]:
-    """What need not be read again."""
-    if earlier is None:
-        return {}
-    kept = earlier.files()  # a mark is no proof that two texts are the same
-    same = {number for number, path in enumerate(earlier.plan.paths) if kept[path] == files.get(path)}
-    return earlier.known(same, with_code=earlier.plan.root == str(root))
 
 
 def _let_age(stamps: Mapping[RelPath, Stamp], young: int) -> None:

@@ -21,6 +21,7 @@ from .mentions import spoken
 from .scope import Reads
 from .slots import fact
 from .stages import reads_of_definition
+from .together import taken_by
 
 
 @fact
@@ -36,6 +37,7 @@ class Facts:
     imported: frozenset[str]  # names that its imports at top level bind
     bound: frozenset[str]  # all names that it binds
     may_change: bool  # whether it defines a value that code can change in place
+    takes: frozenset[str] | None  # as builtin classes, if it does nothing as it loads but define (`together`)
 
 
 def facts_of(path: RelPath, data: bytes) -> tuple[Facts, ast.Module]:
@@ -58,6 +60,7 @@ def facts_of(path: RelPath, data: bytes) -> tuple[Facts, ast.Module]:
         imported=bound_names(node for node in body if isinstance(node, ast.Import | ast.ImportFrom)),
         bound=bound_names(body),
         may_change=may_change(base_of(body, file.definition.key)),
+        takes=taken_by(body),
     )
     return facts, file.tree
 
@@ -76,7 +79,20 @@ def to_plain(facts: Facts) -> tuple[Any, ...]:
         facts.imported,
         facts.bound,
         facts.may_change,
+        facts.takes,
     )
+
+
+def shared(plain: Any, known: dict[Any, Any]) -> Any:
+    """The same values, with those of `known` for equal ones, which learns the others: most files have the same few.
+
+    `marshal` writes and makes once what is there once.
+    """
+    if isinstance(plain, tuple) and not all(isinstance(each, str) for each in plain):
+        return tuple(shared(each, known) for each in plain)
+    if isinstance(plain, dict):
+        return {shared(key, known): shared(value, known) for key, value in plain.items()}
+    return known.setdefault(plain, plain) if isinstance(plain, str | tuple | frozenset) else plain
 
 
 def from_plain(plain: tuple[Any, ...], text: str) -> Facts:

@@ -19,12 +19,26 @@ from .definition import RelPath
 from .disk import Disk
 from .errors import LayerError, LayerUnusable, StoreBusy, StoreFault, UnknownCommit
 from .git_dulwich import Reader, git_identity
-from .git_files import definition_files, definition_stamps, drop_empty_folders, one_file, unknown_files
+from .git_files import definition_files, definition_stamps, drop_empty_folders, is_as_seen, one_file, unknown_files
 from .git_locks import REDO, TURN, WAIT, turn
 from .git_refs import Refs
 from .interrupts import interrupts_deferred
 from .journal import Journal, size_of, told_as_fault
-from .store import FALLBACK, Change, Changed, CommitId, Dirt, Identity, LogEntry, Message, Promised, Stamp, Write, parts
+from .store import (
+    FALLBACK,
+    Change,
+    Changed,
+    CommitId,
+    Dirt,
+    Identity,
+    LogEntry,
+    Message,
+    Promised,
+    Seen,
+    Stamp,
+    Write,
+    parts,
+)
 
 if TYPE_CHECKING:
     from .git_commit import Commits
@@ -84,6 +98,9 @@ class GitStore:
 
     def stamps(self) -> Mapping[RelPath, Stamp]:
         return definition_stamps(self.path)
+
+    def is_as(self, seen: Seen) -> bool:
+        return is_as_seen(self.path, seen)
 
     def file(self, path: RelPath) -> bytes | None:
         return one_file(self.path, path)

@@ -8,16 +8,99 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from array import array
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 
 from .definition import Kind, RelPath
 from .errors import StoreFault
 from .journal import told_as_fault
-from .store import NotRead, Stamp, holds_definition, is_hidden, parts
+from .store import NotRead, Seen, Stamp, holds_definition, is_hidden, parts
 
 EXECUTABLE = 0o100
 _LINK = NotRead(b"it is a symbolic link")
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+_STAMP = attrgetter("st_ino", "st_size", "st_mtime_ns", "st_ctime_ns")
+_APART = "\0"  # in no file's name
+
+
+def seen(root: Path) -> Seen | None:
+    """All that stands in the folders of definitions, and the stamps of what is no folder; None where that cannot be.
+
+    Nothing is left out that a file may be, or become, a definition by, so that who finds it the same need not look
+    closer. It is the whole of what most starts do with ten thousand files: every step here is one for all of a folder.
+    """
+    folders: list[tuple[str, str, tuple[str, ...]]] = []
+    for kind in Kind:
+        _see(os.path.join(root, kind.folder), kind.folder, folders)
+    found = Seen(tuple(folders), b"")
+    stamps = _stamps_if_as(root, found)
+    return None if stamps is None else Seen(found.folders, stamps)
+
+
+def is_as_seen(root: Path, before: Seen) -> bool:
+    """Whether all is as it was `seen`. Where it says no, it may be so all the same, in another order."""
+    return bool(before.folders) and _stamps_if_as(root, before) == before.stamps
+
+
+def _see(folder: str, path: str, found: list[tuple[str, str, tuple[str, ...]]]) -> None:
+    """Add what the folder lists, and the folders below it."""
+    try:
+        descriptor = os.open(folder, _FOLDER)
+    except OSError:
+        found.append((path, _APART, ()))  # what is no folder lists what no folder does
+        return
+    try:
+        names = os.listdir(descriptor)
+        inner = tuple(
+            name for name in names if stat.S_ISDIR(os.stat(name, dir_fd=descriptor, follow_symlinks=False).st_mode)
+        )
+    finally:
+        os.close(descriptor)
+    found.append((path, _APART.join(names), inner))
+    for name in inner:
+        if not is_hidden(name):
+            _see(os.path.join(folder, name), f"{path}/{name}", found)
+
+
+def _opened(path: str, above: int) -> int | None:
+    """A descriptor of the folder; None where there is none."""
+    try:
+        return os.open(path, _FOLDER, dir_fd=above)
+    except OSError:
+        return None
+
+
+def _stamps_if_as(root: Path, before: Seen) -> bytes | None:
+    """The stamps of all files in the folders, one after the other; None where a folder lists something else."""
+    stamps = array("Q")
+    look = partial(os.stat, follow_symlinks=False)
+    try:
+        top = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            for path, listed, inner in before.folders:
+                folder = _opened(path, top)
+                if folder is None:
+                    if listed == _APART:
+                        continue
+                    return None
+                try:
+                    names = os.listdir(folder)
+                    if _APART.join(names) != listed:
+                        return None
+                    if inner:
+                        names = [name for name in names if name not in inner]
+                    stamps.extend(chain.from_iterable(map(_STAMP, map(partial(look, dir_fd=folder), names))))
+                finally:
+                    os.close(folder)
+        finally:
+            os.close(top)
+        return stamps.tobytes()
+    except (OSError, OverflowError):  # a time before 1970
+        return None
 
 
 def definition_stamps(root: Path) -> dict[RelPath, Stamp]:

@@ -22,6 +22,7 @@ from .store import (
     LogEntry,
     Message,
     Promised,
+    Seen,
     Write,
     found_in,
     holds_definition,
@@ -46,6 +47,9 @@ class MemoryStore:
 
     def stamps(self) -> None:
         return None
+
+    def is_as(self, _seen: Seen) -> bool:
+        return False
 
     def file(self, path: RelPath) -> bytes | None:
         return self._working.get(path)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -67,7 +66,7 @@ def open_layer(place: Place, homes: Homes, *, author: Identity | None, disk: Dis
     """
     with told_as_fault(place.path):
         path = resolved(place.path)
-    place = replace(place, path=path)
+    place = Place(path, place.name, place.origin)
     trust = TrustRecord(homes.state, disk)
     with told_as_fault(path):
         _check_room(path)

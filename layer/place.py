@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
+from functools import lru_cache
 from pathlib import Path
 
 from .disk import Disk
@@ -22,9 +23,11 @@ CELLS_VARIABLE = "PERDURE_CELLS"
 MODE_VARIABLE = "PERDURE_MODE"
 
 NOBODY = "you"
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 _LONGEST_NAME = 100  # characters; `layer_<name>` must be a file name everywhere
 # With a dot, which no layer name has: `<state>/<name>/` is the folder of that layer's events.
 _NAME_FILE = "name.txt"
+_OF_HOMES = ("HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")  # what the user's folders hang on
 _PINNED = r"(?s)(.+)@([0-9a-fA-F]{7,64})"
 
 
@@ -48,10 +51,7 @@ class Homes:
     @classmethod
     def of_user(cls) -> Homes:
         """The folders that the system's customs give (XDG, or macOS's Library)."""
-        from platformdirs import PlatformDirs  # here, so that a client that names its own layer does without
-
-        dirs = PlatformDirs("perdure", appauthor=False)
-        return cls(data=dirs.user_data_path, state=dirs.user_state_path, cache=dirs.user_cache_path)
+        return _homes(*map(os.environ.get, _OF_HOMES))
 
     def events(self, place: Place) -> Path:
         """Where the events of the layer at `place` are recorded."""
@@ -60,6 +60,14 @@ class Homes:
     def drafts(self, place: Place) -> Path:
         """Where the texts are that a hand wrote into the layer at `place` and that could not stay there."""
         return self.state / place.record / "drafts"
+
+
+@lru_cache(maxsize=1)  # a start asks half a dozen times
+def _homes(*_of_homes: str | None) -> Homes:
+    from platformdirs import PlatformDirs  # here, so that a client that names its own layer does without
+
+    dirs = PlatformDirs("perdure", appauthor=False)
+    return Homes(data=dirs.user_data_path, state=dirs.user_state_path, cache=dirs.user_cache_path)
 
 
 @fact
@@ -218,5 +226,5 @@ def _path(text: str, cwd: Path) -> Path:
 
 def _clean(text: str | None) -> str:
     """`text` as a layer name, empty where nothing of it can be in one."""
-    name = re.sub(r"[^a-z0-9]", "_", (text or "").lower())[:_LONGEST_NAME]
+    name = "".join(each if each in _LETTERS else "_" for each in (text or "").lower()[:_LONGEST_NAME])
     return name if name.strip("_") else ""

@@ -10,15 +10,21 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
+from typing import TypeAlias
 
 from .alarm import Alarm, Stop
 from .asked import AskedRound, Round, Unjournalled, blame
-from .boot_journal import LOADED, BootJournal, Known, Mark, is_cut_of, mark_of
+from .boot_journal import LOADED, TOGETHER, BootJournal, Known, Mark, is_cut_of, mark_of
 from .bounds import Bounds
 from .definition import RelPath
 from .slots import fact
+from .store import Stamp
 from .trial import Folder, Job, Tried, try_out
+
+Marks: TypeAlias = Callable[[], Mapping[RelPath, Mark]]
+"""Tells the marks of a folder's files. Of ten thousand files it takes time, and few starts ask."""
 
 _FOR_TRIAL = 0.6  # the part of what is left of a start that a trial may take
 _TOGETHER = 100  # files that are run under one bound, since to set one for each takes longer than most files
@@ -96,14 +102,46 @@ class SafeBoot:
         self._until = self._clock() + self._bounds.boot_seconds
 
     @contextmanager
-    def folder(self, root: Path, marks: Mapping[RelPath, Mark], *, defers: bool = False) -> Iterator[FolderWatch]:
+    def folder(
+        self, root: Path, marks: Marks, *, defers: bool = False, proven: Stamp | None = None
+    ) -> Iterator[FolderWatch]:
         """A watch over one boot of the folder, whose files have these marks; the block is the boot.
 
-        `defers`: what imports packages waits.
+        `defers`: what imports packages waits. `proven` is a stamp that the record of the folder had when it said of all
+        files that they were loaded to their end, and nothing else: if it has that still, no mark is looked at.
         """
-        there = {*marks.values()}
         journal = BootJournal(self._cache(), root)
         deaths = journal.begin()
+        if proven is not None and not deaths and journal.stamp() == proven and not self._is_after_death:
+            refused: Mapping[str, str] = {}
+        else:
+            proven = None
+            refused = self._refusals(root, {*marks().values()}, journal, deaths, defers)
+        try:
+            self._is_loading = True
+            with _same_working_folder(), Alarm() as alarm:
+                watch = FolderWatch(
+                    *(marks, journal, alarm, refused, self._bounds, self._until, self._clock, self._fork),
+                    is_proven=proven is not None,
+                )
+                yield watch
+        except BaseException:
+            journal.end()
+            raise
+        finally:
+            self._is_loading = False
+        if watch.took:
+            self.took |= {(root, path): watch.took[mark] for path, mark in marks().items() if mark in watch.took}
+        journal.rests()
+        self._resting.append((journal, watch))
+        self._refused |= {(root, mark) for mark in refused}
+        left_out = sorted({*marks().values()}.intersection(refused)) if refused else []
+        self._before.append(Folder(str(root), [*left_out, *watch.slow]))
+
+    def _refusals(
+        self, root: Path, there: set[Mark], journal: BootJournal, deaths: list[str], defers: bool
+    ) -> Mapping[str, str]:
+        """By mark, why files are not run by this start, after what is known of them and `deaths` tells."""
         known = journal.known
         blamed = blame(deaths, there, known, f"{datetime.now():%Y-%m-%d %H:%M}")
         deaths = [*blamed.others]
@@ -122,22 +160,10 @@ class SafeBoot:
             if LOADED in deaths:
                 # Whatever was new did it, and by itself it may do no harm: a timer, a closed descriptor.
                 refused |= dict.fromkeys((m for m in there if m not in known.proven and m not in refused), _LATE)
-            refused = {**known.died, **refused, **blamed.refused}
-            self._is_loading = True
-            with _same_working_folder(), Alarm() as alarm:
-                watch = FolderWatch(marks, journal, alarm, refused, self._bounds, self._until, self._clock, self._fork)
-                yield watch
         except BaseException:
             journal.end()
             raise
-        finally:
-            self._is_loading = False
-        if watch.took:
-            self.took |= {(root, path): watch.took[mark] for path, mark in marks.items() if mark in watch.took}
-        journal.rests()
-        self._resting.append((journal, watch))
-        self._refused |= {(root, mark) for mark in refused}
-        self._before.append(Folder(str(root), [*(mark for mark in there if mark in refused), *watch.slow]))
+        return {**known.died, **refused, **blamed.refused}
 
     @contextmanager
     def asked(self, seconds: float | None = None) -> Iterator[Round]:
@@ -243,7 +269,7 @@ class FolderWatch:
 
     def __init__(
         self,
-        marks: Mapping[RelPath, Mark],
+        marks: Marks,
         journal: BootJournal,
         alarm: Alarm,
         refused: Mapping[str, str],
@@ -251,8 +277,12 @@ class FolderWatch:
         until: float,
         clock: Callable[[], float],
         fork: Fork,
+        *,
+        is_proven: bool,
     ) -> None:
-        self._marks = marks
+        """`is_proven`: nothing is known of the files but that they were loaded to their end, and no start has died."""
+        self.is_proven = is_proven
+        self._marks_of = marks
         self._journal = journal
         self._alarm = alarm
         self._refused = refused
@@ -263,6 +293,10 @@ class FolderWatch:
         self._ended: list[str] = []
         self.slow: list[str] = []  # marks of what was stopped
         self.took: dict[Mark, float] = {}  # seconds of what took long, and came to its end
+
+    @cached_property
+    def _marks(self) -> Mapping[RelPath, Mark]:
+        return self._marks_of()
 
     def refuses(self, path: RelPath) -> str | None:
         return self._refused.get(self._marks[path])
@@ -292,11 +326,39 @@ class FolderWatch:
         self.slow.append(mark)
         return self._bounds.says_slow(seconds)
 
-    def knows_no_harm_of(self, marks: Collection[Mark]) -> bool:
+    def knows_no_harm_of(self, marks: Callable[[], Collection[Mark]]) -> bool:
         """Whether all of these were loaded to their end before, and nothing is known against any file that is there."""
+        if self.is_proven:
+            return True
         there, known = self._marks.values(), self._journal.known
         refused = self._refused.keys()
-        return known.proven.issuperset(marks) and refused.isdisjoint(there) and known.slow.isdisjoint(there)
+        return known.proven.issuperset(marks()) and refused.isdisjoint(there) and known.slow.isdisjoint(there)
+
+    def stamp_of_proof(self, marks: Collection[str]) -> Stamp | None:
+        """As `BootJournal.proves`."""
+        return self._journal.proves(marks)
+
+    def run_together(self, act: Callable[[], object]) -> bool:
+        """Call `act`, which loads files that do nothing as they load but define; whether it came to its end.
+
+        Raises nothing. What did not come to its end is to be loaded file by file, and each has its bounds then.
+        """
+        seconds = self._bounds.of_next(self._until - self._clock())
+        if not seconds:
+            return False
+        is_over = False
+
+        def run() -> None:
+            nonlocal is_over
+            act()
+            is_over = True
+
+        self._journal.enters(TOGETHER)
+        try:
+            self._alarm.run(run, seconds)
+        except BaseException:
+            pass
+        return is_over
 
     def run_in_turn(self, acts: Sequence[tuple[Mark, Callable[[], object]]]) -> tuple[int, Stop | None]:
         """Call each, which loads the file of that mark; how many came to their end, and why the next was stopped.
@@ -304,15 +366,21 @@ class FolderWatch:
         Raises nothing: who raised is the next one, too.
         """
         before, count = len(self._ended), 0
+        stop: Stop | None = None
         while count < len(acts):
             seconds = self._bounds.of_next(self._until - self._clock())
             if not seconds:
-                return count, Stop.SLOW
+                stop = Stop.SLOW
+                break
             ended, stop = self._run_some(acts[count : count + _TOGETHER], seconds)
             count = len(self._ended) - before
             if not ended:
-                return count, stop
-        return count, None
+                break
+        else:
+            stop = None
+        if self.is_proven:
+            del self._ended[before:]  # there is nothing in it to be learned
+        return count, stop
 
     def _run_some(self, acts: Iterable[tuple[Mark, Callable[[], object]]], seconds: float) -> tuple[bool, Stop | None]:
         """Call some of these in turn, the first at least; whether each came to its end, and why one did not."""
@@ -347,6 +415,8 @@ class FolderWatch:
 
     def learn(self) -> None:
         """Write down what this boot showed of its files."""
+        if not self._ended and not self.slow:
+            return
         known = self._journal.known
         again = known.slow | known.accused
         proven = [mark for mark in self._ended if mark not in known.proven or mark in again]

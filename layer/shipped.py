@@ -20,13 +20,14 @@ from .cells_folder import CellsFolder
 from .deferred import Deferred
 from .definition import Definition, RelPath
 from .errors import UnknownDefinition, UnreadableFile
+from .found import Source
 from .given import owner_of
 from .imports import entries_of
 from .install import Image, InPlace
 from .outcome import Outcome, Unchanged
 from .safe_boot import SafeBoot
 from .slots import fact
-from .starting import Read, Replayed, Source, Started, Starting
+from .starting import Read, Replayed, Started, Starting
 from .variables import Variables
 
 if TYPE_CHECKING:

@@ -2,9 +2,9 @@
 
 `dataclass(frozen=True, slots=True)` writes and compiles seven methods for each class and makes the class twice: half a
 millisecond, while a starting kernel defines dozens of them and uses few. Here the methods are common to all facts, and
-`__init__`, the one that has to be a class's own, is compiled when the first instance is made. What a fact can be asked
-is the same: it is compared, hashed, shown, copied, pickled and matched by its fields, and `dataclasses.replace`,
-`fields` and `asdict` know it.
+`__init__`, the one that has to be a class's own, is compiled when a second instance is made: of many there is one. What
+a fact can be asked is the same: it is compared, hashed, shown, copied, pickled and matched by its fields, and
+`dataclasses.replace`, `fields` and `asdict` know it.
 """
 
 from __future__ import annotations
@@ -43,6 +43,14 @@ def _made(cls: type[_T], methods: dict[str, object]) -> type[_T]:
     made.__fact__ = staticmethod(attrgetter(*names) if names else lambda _: ())
 
     def first(self: object, *args: object, **kwargs: object) -> None:
+        made.__init__ = second
+        if len(args) + len(kwargs) == len(names) and kwargs.keys() == {*names[len(args) :]}:
+            for name, value in zip(names, (*args, *(kwargs[name] for name in names[len(args) :])), strict=True):
+                object.__setattr__(self, name, value)
+        else:
+            second(self, *args, **kwargs)
+
+    def second(self: object, *args: object, **kwargs: object) -> None:
         made.__init__ = _init(made, defaults)
         made.__init__(self, *args, **kwargs)
 

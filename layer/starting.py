@@ -7,46 +7,30 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from .alarm import Stop
-from .boot_cache import Bundle, Plan, bundle_file
-from .boot_journal import Mark, mark_of
+from .boot_cache import Bundle, Damaged, bundle_file
+from .boot_journal import Mark
 from .boot_report import BootReport
 from .deferred import Deferred
 from .definition import RelPath
-from .errors import LayerError
+from .found import Found, Source
 from .imports import ImportRecord
 from .install import Image
-from .printed import printed
+from .progress import told
 from .recipe import Done, Recipe
+from .replay import Replay
 from .safe_boot import FolderWatch, SafeBoot
 from .slots import fact
-from .store import Stamp
+from .store import Seen
 
 if TYPE_CHECKING:
     from .boot import Base, Boot
     from .boot_files import Known
-
-
-class Source(Protocol):
-    """Where the files of a folder come from; a `Store` is one."""
-
-    def stamps(self) -> Mapping[RelPath, Stamp] | None:
-        """As `Store.stamps`."""
-        ...
-
-    def files(self) -> Mapping[RelPath, bytes]:
-        """As `Store.files`."""
-        ...
-
-    def file(self, path: RelPath) -> bytes | None:
-        """As `Store.file`."""
-        ...
 
 
 @fact
@@ -60,6 +44,9 @@ class Read:
 
     def files(self) -> Mapping[RelPath, bytes]:
         return self.them
+
+    def is_as(self, _seen: Seen) -> bool:
+        return False
 
     def file(self, path: RelPath) -> bytes | None:
         return self.them.get(path)
@@ -78,23 +65,22 @@ class Replayed:
     """A folder whose definitions are all live or wait, and of which nothing else is known yet."""
 
     root: Path
+    source: Source
     bundle: Bundle
-    done: Done
+    then: Mapping[str, object]  # the namespace when all was loaded
+    output: str  # what loading printed
 
     @property
     def count(self) -> int:
         """How many definitions it has."""
-        return len(self.bundle.plan.paths)
+        return self.bundle.plan.count
 
-    @property
-    def names(self) -> frozenset[str]:
-        """What a cell has to name to touch any of them."""
-        return self.bundle.plan.names
-
-    @property
-    def output(self) -> str:
-        """What loading printed."""
-        return self.done.output
+    def is_touched_by(self, names: frozenset[str]) -> bool:
+        """Whether what names these may have to do with any of them."""
+        try:
+            return not self.bundle.listing.names.isdisjoint(names)
+        except Damaged:
+            return True
 
 
 @fact
@@ -124,6 +110,7 @@ class Starting:
         """`cache` tells the user's folder for what can be made again; without it or `safe` nothing is remembered."""
         self.to_write: list[Bundling] = []
         self.is_on = True  # until cells run: what is loaded then finds what they made, and no start is like that
+        self.say_slow: Callable[[Path, int], object] | None = None  # called in another thread while a boot takes long
         self._image = image
         self._imports = imports
         self._modules = modules
@@ -140,57 +127,69 @@ class Starting:
         Raises:
             StoreFault: the folder cannot be read.
         """
+        with _without_gc():
+            return self._start(root, source, base, complete)
+
+    def _start(self, root: Path, source: Source, base: Base, complete: Callable[[], None]) -> Started | Replayed:
         if self._safe is None or self._cache is None:
             read = source.files()
             complete()
             return Started(self._boot(read, root, base).run(), read)
-        bundle = Bundle.read(bundle_file(self._cache(), root)) if self.is_on else None
-        same: Collection[int] = ()
-        files: Mapping[RelPath, bytes] | None = None
-        marks: Mapping[RelPath, Mark]
-        try:
-            same, files = _unchanged(bundle, source) if bundle is not None else ((), source.files())
-        except LayerError:  # of one file; which one is told by who reads all
-            same, files = (), source.files()
-        is_whole = files is None
-        if bundle is not None and is_whole:
-            marks = dict(zip(bundle.plan.paths, map(Mark, bundle.plan.marks), strict=True))
-        else:
-            marks = {path: mark_of(path, data) for path, data in (files or {}).items()}
-        with self._safe.folder(root, marks, defers=self._deferred.active) as watch, _without_gc():
+        found = Found(Bundle.read(bundle_file(self._cache(), root)) if self.is_on else None, source)
+        proven = found.bundle.plan.proven if found.bundle is not None and found.is_whole else None
+        with self._safe.folder(root, found.marks, defers=self._deferred.active, proven=proven) as watch:
             done = None
-            if bundle is not None and is_whole and self._is_as_it_was(root, bundle.plan, watch):
-                done = self._replay(bundle, watch)
-                if done.then is not None:
+            if (bundle := found.bundle) is not None and found.is_whole and self._is_as_it_was(root, bundle, watch):
+                replay = self._replay(bundle, watch)
+                if isinstance(replay, Done):
+                    done = replay
+                elif replay is not None:
                     self._names.append(bundle.plan.name)
-                    return Replayed(root, bundle, done)
+                    self._write_again(bundle, found, watch)
+                    return Replayed(root, source, bundle, dict(self._image.namespace), replay.output)
             complete()
-            known: Mapping[RelPath, Known] = {}
-            if bundle is not None and same:
-                # Code tells of its file by the path that the folder had then.
-                known = bundle.known(same, with_code=bundle.plan.root == str(root))
-            if files is None:
-                assert bundle is not None
-                files = bundle.files()
-            boot = self._boot(files, root, base, watch, known, done)
-            report = boot.run()
+            files = found.files()
+            say = self.say_slow
+            with told(None if say is None else lambda: say(root, len(files))):
+                boot = self._boot(files, root, base, watch, found.known(root), done)
+                report = boot.run()
         name = os.urandom(8).hex()
         recipe = boot.recipe()
         # What is left out is tried at each start: that alone is no reason to write the same again each time.
-        is_known = bundle is not None and not recipe.is_whole and _holds(bundle, same, files, report)
+        is_known = not recipe.is_whole and found.is_all_known(report)
         if self.is_on and not is_known:
             before = tuple(self._names)
-            self.to_write.append(Bundling(root, name, before, self._deferred.active, recipe, marks))
+            self.to_write.append(Bundling(root, name, before, self._deferred.active, recipe, found.marks()))
         self._names.append(name)
         return Started(report, files)
 
     def complete(self, replayed: Replayed, base: Base) -> Started:
         """Find out of a replay what is to be known of its definitions, as if it had been an ordinary boot."""
-        bundle = replayed.bundle
-        files = bundle.files()
+        bundle, root = replayed.bundle, replayed.root
         with _without_gc():
-            known = bundle.known(range(len(files)), with_code=False)
-            return Started(self._boot(files, replayed.root, base, None, known, replayed.done).run(), files)
+            files: Mapping[RelPath, bytes]
+            try:
+                files, recipe = bundle.files(), bundle.recipe()
+                known = bundle.known(range(len(files)), with_code=False)
+            except Damaged:  # what nobody can tell any more is loaded anew
+                files = replayed.source.files()
+                return Started(self._boot(files, root, base).run(), files)
+            done = Done(recipe, recipe.loaded, replayed.then, output=replayed.output)
+            return Started(self._boot(files, root, base, None, known, done).run(), files)
+
+    def _write_again(self, bundle: Bundle, found: Found, watch: FolderWatch) -> None:
+        """Where this replay took longer than it had to, have the same bundle written by what is known now."""
+        plan = bundle.plan
+        try:
+            if not found.is_slow and (
+                watch.is_proven or watch.stamp_of_proof(bundle.listing.marks) in (None, plan.proven)
+            ):
+                return
+            recipe = bundle.recipe()
+        except Damaged:
+            return
+        again = Bundling(Path(plan.root), plan.name, plan.before, plan.defers, recipe, found.marks())
+        self.to_write.append(again)
 
     def _boot(
         self,
@@ -206,80 +205,50 @@ class Starting:
         image, imports, deferred = self._image, self._imports, self._deferred
         return Boot(files, root, image, imports, self._modules, base, watch, deferred, known=known, done=done)
 
-    def _is_as_it_was(self, root: Path, plan: Plan, watch: FolderWatch) -> bool:
+    def _is_as_it_was(self, root: Path, bundle: Bundle, watch: FolderWatch) -> bool:
         """Whether all that the recipe hung on beside the files is as it was."""
-        return (
-            plan.is_whole
-            and plan.root == str(root)
-            and plan.before == tuple(self._names)
-            and plan.defers == self._deferred.active
-            and plan.ambient <= self._image.namespace.keys()
-            and watch.knows_no_harm_of([Mark(plan.marks[number]) for number in plan.loaded])
-            and self._deferred.tells_the_same(plan.answers)
-        )
+        plan = bundle.plan
 
-    def _replay(self, bundle: Bundle, watch: FolderWatch) -> Done:
-        """Run the code of the files in the order in which they were loaded then."""
-        plan, namespace = bundle.plan, self._image.namespace
+        def loaded() -> list[Mark]:
+            listing = bundle.listing
+            return [Mark(listing.marks[number]) for number in listing.loaded]
+
         try:
-            codes = bundle.codes()
-        except (ValueError, EOFError, TypeError):
-            return Done(plan.recipe(), ())
-        acts = [
-            (Mark(plan.marks[number]), self._image.running(code, plan.foreign.get(number, ())))
-            for number, code in zip(plan.loaded, codes, strict=True)
-        ]
-        with printed() as output:
-            count, stop = watch.run_in_turn(acts)
-        recipe = plan.recipe()
-        if count == len(codes):
-            for name in plan.hidden:
-                namespace.pop(name, None)
-            return Done(recipe, recipe.loaded, dict(namespace), output=str(output))
-        stopped = {recipe.loaded[count]: "it was interrupted"} if stop is Stop.INTERRUPTED else {}
-        return Done(recipe, recipe.loaded[:count], None, stopped, str(output))
+            return (
+                plan.is_whole
+                and plan.root == str(root)
+                and plan.before == tuple(self._names)
+                and plan.defers == self._deferred.active
+                and plan.ambient <= self._image.namespace.keys()
+                and watch.knows_no_harm_of(loaded)
+                and self._deferred.tells_the_same(plan.answers)
+            )
+        except Damaged:
+            return False
 
+    def _replay(self, bundle: Bundle, watch: FolderWatch) -> Replay | Done | None:
+        """Run the code of the files as it ran then; what was done where it did not come to its end.
 
-def _unchanged(bundle: Bundle, source: Source) -> tuple[Collection[int], Mapping[RelPath, bytes] | None]:
-    """The numbers of the bundle's files that are as they were, and all files there are; None for these if all are."""
-    plan, stamps = bundle.plan, source.stamps()
-    if stamps is None:
-        files = source.files()
-        kept = bundle.files()
-        same = {number for number, path in enumerate(plan.paths) if files.get(path) == kept[path]}
-        return same, None if len(same) == len(plan.paths) == len(files) else files
-    if plan.young:
-        kept = bundle.files()
-        young = {number for number in plan.young if source.file(plan.paths[number]) != kept[plan.paths[number]]}
-    else:
-        young = set()
-    if not young and plan.stamps == tuple(stamps.values()) and plan.paths == tuple(stamps):
-        return range(len(plan.paths)), None
-    numbers = {path: number for number, path in enumerate(plan.paths)}
-    same = {n for path, stamp in stamps.items() if (n := numbers.get(path)) is not None and plan.stamps[n] == stamp}
-    same -= young
-    kept = bundle.files()
-    found: dict[RelPath, bytes] = {}
-    for path in stamps:
-        number = numbers.get(path)
-        data = kept[path] if number in same else source.file(path)
-        if data is not None:
-            found[path] = data
-    return same, found
-
-
-def _holds(bundle: Bundle, same: Collection[int], files: Collection[RelPath], report: BootReport) -> bool:
-    """Whether the bundle has all that can be read of the files: what was left out now may load at the next start."""
-    plan = bundle.plan
-    unread = {skipped.path for skipped in report.skipped if skipped.definition is None}
-    return len(same) == len(plan.paths) and {*files} - {*plan.paths} <= unread
+        None where nobody can tell, the bundle being damaged.
+        """
+        replay = Replay(self._image, bundle, watch)
+        try:
+            with suppress(Damaged):  # then an ordinary boot goes on from there
+                if replay.run():
+                    for name in bundle.plan.hidden:
+                        self._image.namespace.pop(name, None)
+                    return replay
+            return replay.done()
+        except Damaged:
+            return None
 
 
 @contextmanager
 def _without_gc() -> Iterator[None]:
     """The block makes many objects that stay, and looking them over again and again is in vain.
 
-    By the threshold, since whether it is enabled is for the files to say: what they set stays.
+    By the threshold, since whether it is enabled is for the files to say: what they set stays. What is there after the
+    block counts as old, as if it had been looked through.
     """
     young, *others = before = gc.get_threshold()
     if not young:
@@ -291,4 +260,7 @@ def _without_gc() -> Iterator[None]:
         yield
     finally:
         if gc.get_threshold() == during:
+            if gc.isenabled() and not gc.get_freeze_count():
+                gc.freeze()
+                gc.unfreeze()  # into the oldest generation
             gc.set_threshold(*before)

@@ -24,6 +24,15 @@ CommitId = NewType("CommitId", str)
 Stamp: TypeAlias = tuple[int, int, int, int]
 """Of a file: inode, size, and the times of the last change of content and of inode, in nanoseconds."""
 
+
+@fact
+class Seen:
+    """What lies in the folders of definitions, in a form that is quick to compare. Only a store looks into it."""
+
+    folders: tuple[tuple[str, str, tuple[str, ...]], ...]  # each path, all that it lists as one text, folders in it
+    stamps: bytes  # of all that is no folder, one after the other
+
+
 _FOLDERS = frozenset(kind.folder for kind in Kind)
 _BACK = r"(?:HEAD|@)(?:~(?P<count>\d*)|(?P<signs>\^+))?"
 _ID = r"[0-9a-fA-F]{4,40}"
@@ -147,6 +156,10 @@ class Store(Protocol):
 
     def stamps(self) -> Mapping[RelPath, Stamp] | None:
         """For every one of these files what tells it from any that was there before; None where only its bytes do."""
+        ...
+
+    def is_as(self, seen: Seen, /) -> bool:
+        """Whether all is sure to be as it was when that was seen; quicker than to compare stamps."""
         ...
 
     def file(self, path: RelPath) -> bytes | None:

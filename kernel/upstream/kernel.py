@@ -100,7 +100,8 @@ class PerdureKernel(Settings, IPythonKernel):
         current.set_workspace(self.workspace)
         if self.defer:
             attach(shell, self.workspace.waking)
-        self.workspace.boot(shell.builtin_trap)
+        # The log goes where the kernel was started, whatever becomes of the descriptors while definitions run.
+        self.workspace.boot(shell.builtin_trap, self.log.warning)
 
     def start(self) -> None:
         """Overrides Kernel.start, which knows the loop that the kernel runs on: to rest when that has nothing to do."""

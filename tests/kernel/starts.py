@@ -8,7 +8,7 @@ from pathlib import Path
 
 from perdure.layer.boot_cache import Bundle, bundle_file, write
 from perdure.layer.disk import RealDisk
-from perdure.layer.git_files import definition_stamps
+from perdure.layer.git_files import definition_stamps, seen
 
 from .driver import PATIENCE, Kernel
 from .home import Home
@@ -73,10 +73,13 @@ def restamp(file: Path, root: Path) -> None:
     """Have the bundle in `file` know the stamps that the files in `root` have now, which hold what they did."""
     bundle = Bundle.read(file)
     assert bundle is not None
-    stamps = definition_stamps(root)
-    assert tuple(stamps) == bundle.plan.paths
-    plan = replace(bundle.plan, stamps=tuple(stamps.values()), young=())
-    write(file, RealDisk(), plan, bundle.codes(), [(data, plain) for data, plain in bundle._each()])
+    stamps, looked = definition_stamps(root), seen(root)
+    assert looked is not None
+    assert tuple(stamps) == bundle.listing.paths
+    listing = replace(bundle.listing, stamps=tuple(stamps.values()), young=())
+    plan = replace(bundle.plan, folders=looked.folders, seen=looked.stamps)
+    turns = [(count, codes) for (count, _, _), codes in zip(plan.turns, bundle.turns(), strict=True)]
+    write(file, RealDisk(), plan, listing, turns, bundle.codes(), [(data, plain) for _, data, plain in bundle.facts()])
 
 
 def wait_for(file: Path) -> None:

@@ -102,7 +102,7 @@ def test_no_process_of_ours_is_there_for_user_code_and_no_secret_lies_in_the_cac
     assert "perdure" not in str(kernel.run("import threading\n[t.name for t in threading.enumerate()]").value)
     found = Bundle.read(starts.bundle())
     assert found is not None
-    assert "functions/n/new.py" in found.plan.paths
+    assert "functions/n/new.py" in found.listing.paths
     assert MADE_UP["OpenAI"].encode() not in starts.bundle().read_bytes()
     assert [path for path in starts.home.root.rglob("*.tmp") if "cache" in path.parts] == []
 

@@ -40,3 +40,14 @@ def test_a_notebook_shows_the_same_each_time(layer: Home, new_kernel: StartKerne
     kernel = new_kernel().launch().hear()
     assert kernel.run("1", kind="notebook").notices == []
     assert len([line for line in said(kernel, "%layer") if re.fullmatch(LONG, line)]) == 1
+
+
+def test_a_long_start_tells_the_log_what_it_is_at_and_the_banner_how_long_it_took(
+    layer: Home, new_kernel: StartKernel
+) -> None:
+    """Even while what definitions print is caught."""
+    put(layer, grid="import os\n\nos.write(2, b'caught')\n\n\n" + WAITS.format("grid", 1.5))
+    kernel = new_kernel().start()
+    assert f"perdure is loading 1 definition from {layer.layer}\n" in kernel.log
+    banner = kernel.request("kernel_info_request", {}).content["banner"]
+    assert re.search(r": 1 definition, loaded in \d+\.\d s; %cells lists them\n$", banner)

@@ -10,11 +10,11 @@ from typing import Any
 from perdure.layer.boot_cache import bundle_file
 from perdure.layer.bundling import as_plain, bundle
 from perdure.layer.definition import RelPath
-from perdure.layer.git_files import definition_files, definition_stamps
+from perdure.layer.git_files import definition_files, definition_stamps, is_as_seen
 from perdure.layer.memory import MemoryStore
 from perdure.layer.source import parse
 from perdure.layer.starting import Replayed
-from perdure.layer.store import Stamp
+from perdure.layer.store import Seen, Stamp
 
 from .cells import Cells
 from .git_cli import put
@@ -29,6 +29,9 @@ class FolderStore(MemoryStore):
 
     def stamps(self) -> Mapping[RelPath, Stamp]:  # type: ignore[override]
         return definition_stamps(self._root)
+
+    def is_as(self, seen: Seen, /) -> bool:
+        return is_as_seen(self._root, seen)
 
 
 class Starts:

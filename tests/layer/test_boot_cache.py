@@ -6,6 +6,7 @@ import errno
 import os
 import stat
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from perdure.layer import boot_cache, bundling
-from perdure.layer.boot_cache import YOUNG, Bundle
+from perdure.layer.boot_cache import YOUNG, Bundle, Damaged
 from perdure.layer.definition import Kind
-from perdure.layer.git_files import definition_files, definition_stamps
+from perdure.layer.git_files import definition_files, definition_stamps, is_as_seen, seen
 
 from .starts import Starts, complete, is_replayed
 
@@ -40,13 +41,13 @@ def starts(tmp_path: Path) -> Starts:
 def test_a_bundle_comes_back_as_it_was_written(starts: Starts) -> None:
     bundle = Bundle.read(starts.bundle)
     assert bundle is not None
-    plan = bundle.plan
-    assert plan.paths == tuple(sorted(FILES))
+    listing = bundle.listing
+    assert listing.paths == tuple(sorted(FILES))
     assert bundle.files() == definition_files(starts.root)
-    assert dict(zip(plan.paths, plan.stamps, strict=True)) == definition_stamps(starts.root)
-    assert {plan.paths[number] for number in plan.loaded} == {*FILES}
-    assert {"area", "ring", "RATE", "sqrt"} <= plan.names
-    names = [str(starts.root / plan.paths[number]) for number in plan.loaded]
+    assert dict(zip(listing.paths, listing.stamps, strict=True)) == definition_stamps(starts.root)
+    assert {listing.paths[number] for number in listing.loaded} == {*FILES}
+    assert {"area", "ring", "RATE", "sqrt"} <= listing.names
+    names = [str(starts.root / listing.paths[number]) for number in listing.loaded]
     assert [code.co_filename for code in bundle.codes()] == names
 
 
@@ -68,10 +69,22 @@ def test_nothing_is_written_beside_the_cache(tmp_path: Path) -> None:
 # What is not believed.
 
 
+def parts(file: Path) -> list[object]:
+    """What can be read of the bundle, part by part; None for what is not believed."""
+    bundle, found = Bundle.read(file), []
+    for name in ("plan", "turns", "listing", "codes", "facts"):
+        try:
+            part = getattr(bundle, name, None)
+            found.append([*part()] if callable(part) else part)
+        except Damaged:
+            found.append(None)
+    return found
+
+
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_damage_is_believed(starts: Starts, data: st.DataObject) -> None:
-    whole = starts.bundle.read_bytes()
+    whole, parts_of_it = starts.bundle.read_bytes(), parts(starts.bundle)
     if data.draw(st.booleans()):
         damaged = bytearray(whole)
         for at in data.draw(st.sets(st.integers(0, len(whole) - 1), min_size=1, max_size=8)):
@@ -81,7 +94,8 @@ def test_no_damage_is_believed(starts: Starts, data: st.DataObject) -> None:
         damaged += data.draw(st.binary(max_size=20))
     try:
         starts.bundle.write_bytes(damaged)
-        assert bytes(damaged) == whole or Bundle.read(starts.bundle) is None
+        for part, as_written in zip(parts(starts.bundle), parts_of_it, strict=True):
+            assert part is None or part == as_written
     finally:
         starts.bundle.write_bytes(whole)
 
@@ -167,7 +181,7 @@ def test_the_writer_waits_until_the_next_change_has_another_stamp(
     assert 0 < clock.slept <= YOUNG / 1e9
     bundle = Bundle.read(starts.bundle)
     assert bundle is not None
-    assert bundle.plan.young == ()
+    assert bundle.listing.young == ()
 
 
 def test_for_a_file_of_the_future_nobody_waits_and_its_bytes_are_compared(
@@ -181,7 +195,7 @@ def test_for_a_file_of_the_future_nobody_waits_and_its_bytes_are_compared(
     assert clock.slept == 0
     bundle = Bundle.read(starts.bundle)
     assert bundle is not None
-    assert "values/r/RATE.py" in {bundle.plan.paths[number] for number in bundle.plan.young}
+    assert "values/r/RATE.py" in {bundle.listing.paths[number] for number in bundle.listing.young}
     assert is_replayed(starts.start())
 
 
@@ -233,7 +247,7 @@ def test_an_earlier_bundle_serves_what_has_the_same_text_and_not_the_same_mark(
         bundling.bundle(starts.cache, told | {"marks": {path: path for path in told["marks"]}}, 0)
     bundle = Bundle.read(starts.bundle)
     assert bundle is not None
-    code = dict(zip(bundle.plan.loaded, bundle.codes(), strict=True))[bundle.plan.paths.index("values/r/RATE.py")]
+    code = dict(zip(bundle.listing.loaded, bundle.codes(), strict=True))[bundle.listing.paths.index("values/r/RATE.py")]
     assert 4 in code.co_consts
 
 
@@ -261,3 +275,123 @@ def test_stamps_are_of_the_very_files_that_are_read(tmp_path: Path) -> None:
     assert list(definition_stamps(root)) == list(files)
     assert len(files) == (4 + 2) * (len(Kind) - 1)  # with the links, which are told of
     assert definition_stamps(tmp_path / "nowhere") == {} == definition_files(tmp_path / "nowhere")
+
+
+# What was seen of a folder.
+
+
+@pytest.mark.parametrize("name", ["a/area.py", "deep/er/down.py", "x.py", "a/no.txt", "linked.py"])
+def test_a_folder_is_as_seen_until_any_file_in_it_changes(tmp_path: Path, name: str) -> None:
+    root = tmp_path / "layer"
+    for kind in [*Kind][:-1]:
+        for each in ("a/area.py", "deep/er/down.py", "x.py", "a/no.txt"):
+            path = root / kind.folder / each
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("x = 1\n")
+        (root / kind.folder / "linked.py").symlink_to(tmp_path)
+    looked = seen(root)
+    assert looked is not None
+    assert is_as_seen(root, looked)
+    path = root / Kind.VALUE.folder / name
+    if path.is_symlink():
+        path.unlink()
+        path.symlink_to(root)
+    else:
+        before = path.stat()
+        path.write_text("y = 1\n")
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert not is_as_seen(root, looked)
+    assert is_as_seen(root, seen(root) or looked)
+
+
+def _add(root: Path) -> None:
+    (root / "functions/a/new.py").write_text("")
+
+
+def _add_folder(root: Path) -> None:
+    (root / "functions/b").mkdir()
+    (root / "functions/b/new.py").write_text("")
+
+
+def _remove(root: Path) -> None:
+    (root / "functions/a/area.py").unlink()
+
+
+def _rename(root: Path) -> None:
+    (root / "functions/a/area.py").rename(root / "functions/a/bread.py")
+
+
+def _move_folder(root: Path) -> None:
+    (root / "functions/a").rename(root / "elsewhere")
+    (root / "functions/a").symlink_to(root / "elsewhere")
+
+
+def _another_folder(root: Path) -> None:
+    (root / "functions/a").rename(root / "functions/.a")
+
+
+def _file_for_a_folder(root: Path) -> None:
+    (root / "functions/a").rename(root / "elsewhere")
+    (root / "functions/a").write_text("")
+
+
+def _folder_for_a_file(root: Path) -> None:
+    (root / "functions/a/area.py").unlink()
+    (root / "functions/a/area.py").mkdir()
+
+
+def _first_of_a_kind(root: Path) -> None:
+    (root / "values").mkdir()
+
+
+def _kind_of_links(root: Path) -> None:
+    (root / "functions").rename(root / "elsewhere")
+    (root / "functions").symlink_to(root / "elsewhere")
+
+
+CHANGES = [
+    *(_add, _add_folder, _remove, _rename, _move_folder, _another_folder, _file_for_a_folder, _folder_for_a_file),
+    *(_first_of_a_kind, _kind_of_links),
+]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_folder_is_not_as_seen_when_files_come_and_go(tmp_path: Path, change: Callable[[Path], None]) -> None:
+    (tmp_path / "functions/a").mkdir(parents=True)
+    (tmp_path / "functions/a/area.py").write_text("x = 1\n")
+    looked = seen(tmp_path)
+    assert looked is not None
+    assert is_as_seen(tmp_path, looked)
+    change(tmp_path)
+    assert not is_as_seen(tmp_path, looked)
+
+
+def test_of_a_time_that_cannot_be_written_down_nothing_is_seen(tmp_path: Path) -> None:
+    (tmp_path / "functions").mkdir()
+    (tmp_path / "functions/a.py").write_text("")
+    os.utime(tmp_path / "functions/a.py", (-1, -1))
+    assert seen(tmp_path) is None
+
+
+def test_where_only_the_look_differs_the_next_start_looks_the_quick_way_again(starts: Starts) -> None:
+    (starts.root / "functions/a/notes.txt").write_text("")
+    kernel = starts.replayed()
+    assert starts.write(complete(kernel)) == 1
+    assert starts.write(complete(starts.replayed())) == 0
+
+
+# A part of it that is damaged.
+
+
+@pytest.mark.parametrize("part", range(1, 5))
+def test_a_part_that_is_damaged_costs_time_alone(starts: Starts, part: int) -> None:
+    bundle = Bundle.read(starts.bundle)
+    assert bundle is not None
+    at, size, _ = bundle._parts[part]
+    data = bytearray(starts.bundle.read_bytes())
+    data[at + size // 2] ^= 1
+    starts.bundle.write_bytes(data)
+    kernel = complete(starts.start())
+    assert {definition.key for definition, _ in kernel.layer.report.live} == {"area", "ring", "RATE"}
+    assert kernel.namespace["ring"](4) == (3 * 4) ** 0.5
+    assert kernel.run("x = ring(4)") == []

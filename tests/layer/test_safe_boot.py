@@ -106,7 +106,7 @@ def test_a_loading_in_a_boot_has_the_bound_of_that_boot(tmp_path: Path) -> None:
             while True:
                 pass
 
-    with safe.folder(tmp_path, {path: mark_of(path, b"")}) as watch:
+    with safe.folder(tmp_path, lambda: {path: mark_of(path, b"")}) as watch:
         assert watch.run(path, asks) == "it took over 0.1 s to load"
     assert stops == [None]
 
@@ -309,12 +309,12 @@ def test_what_ran_to_its_end_is_proven_and_what_was_stopped_comes_last(tmp_path:
         signal.pause()
 
     safe = SafeBoot(lambda: tmp_path / "cache", Bounds(0.02, 30))
-    with safe.folder(tmp_path, {path: mark_of(path, data) for path, data in files.items()}) as watch:
+    with safe.folder(tmp_path, lambda: {path: mark_of(path, data) for path, data in files.items()}) as watch:
         assert not watch.comes_last(one)
         assert watch.run(one, hang) == "it took over 0.02 s to load"
         assert watch.run(two, lambda: None) is None
     safe.settle()
-    with safe.folder(tmp_path, {path: mark_of(path, data) for path, data in files.items()}) as watch:
+    with safe.folder(tmp_path, lambda: {path: mark_of(path, data) for path, data in files.items()}) as watch:
         assert [watch.comes_last(path) for path in (one, two)] == [True, False]
         watch.run(one, lambda: None)
     safe.settle()
@@ -338,7 +338,7 @@ def test_a_reply_ends_the_boot_and_proves_nothing(tmp_path: Path) -> None:
         return left, journal.known.proven
 
     safe = SafeBoot(lambda: tmp_path / "cache", Bounds())
-    with safe.folder(tmp_path, {path: mark}) as watch:
+    with safe.folder(tmp_path, lambda: {path: mark}) as watch:
         watch.run(path, lambda: None)
     safe.answered()
     assert left_behind() == ([], set())
@@ -354,7 +354,7 @@ def test_who_was_accused_by_chance_and_is_loaded_again_is_accused_no_more(tmp_pa
     journal.note({"proven": [mark]}, {"accused": [mark]})
     journal.end()
     safe = SafeBoot(lambda: tmp_path / "cache", Bounds())
-    with safe.folder(tmp_path, {path: mark_of(path, b"1")}) as watch:
+    with safe.folder(tmp_path, lambda: {path: mark_of(path, b"1")}) as watch:
         watch.run(path, lambda: None)
     safe.settle()
     journal = BootJournal(tmp_path / "cache", tmp_path)
@@ -367,13 +367,13 @@ def test_what_has_no_turn_is_told(tmp_path: Path) -> None:
     times = iter([0.0, 29.0, 29.5, 29.99])
     safe = SafeBoot(lambda: tmp_path / "cache", Bounds(), lambda: next(times))
     path = RelPath("functions/o/one.py")
-    with safe.folder(tmp_path, {path: mark_of(path, b"")}) as watch:
+    with safe.folder(tmp_path, lambda: {path: mark_of(path, b"")}) as watch:
         assert watch.run(path, lambda: None) is None
         assert watch.run(path, lambda: None) == "the start had taken 30 s before its turn came"
 
 
 def test_the_working_folder_is_put_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with SafeBoot(lambda: tmp_path / "cache", Bounds()).folder(tmp_path, {}):
+    with SafeBoot(lambda: tmp_path / "cache", Bounds()).folder(tmp_path, dict):
         os.chdir("/")
     assert Path.cwd() == tmp_path
