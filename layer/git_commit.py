@@ -20,20 +20,13 @@ from .git_locks import WAIT, LockFile, inode_of
 from .git_objects import Objects, commit_text, make_folders, not_before, now, signature
 from .git_redo import Redo, RedoLog
 from .git_refs import Head, Refs
-from .git_tree import EXECUTABLE_FILE, FILE, Entry, Read, Trees, every_file, tree_of
+from .git_tree import EXECUTABLE_FILE, FILE, Entry, Read, Trees, every_file, names_of, tree_of
+from .git_under_way import refuse_conflicts, refuse_what_is_under_way, under_way
 from .journal import Journal
 from .slots import fact
-from .store import CommitId, Identity, Message, Promised, parts
+from .store import CommitId, Identity, Message, Promised
 
 _TRIES = 100  # to commit on a HEAD that others keep moving
-
-_UNDER_WAY = {
-    "MERGE_HEAD": "merge",
-    "CHERRY_PICK_HEAD": "cherry-pick",
-    "REVERT_HEAD": "revert",
-    "rebase-merge": "rebase",
-    "rebase-apply": "rebase",
-}
 
 
 @fact
@@ -324,38 +317,6 @@ class Commits:
             journal.undo(fault)
         else:
             journal.settle()
-
-
-def refuse_what_is_under_way(layer: Path) -> None:
-    """LayerUnusable in the middle of a merge, a rebase and their like."""
-    if work := under_way(layer):
-        raise LayerUnusable(
-            layer,
-            f"is in the middle of a git {work}",
-            f"finish it there with `git {work} --continue` or drop it with `git {work} --abort`, "
-            "and run the cell again",
-        )
-
-
-def under_way(layer: Path) -> str | None:
-    """What git is in the middle of."""
-    git = os.fspath(layer / ".git")
-    return next((work for name, work in _UNDER_WAY.items() if os.path.exists(f"{git}/{name}")), None)
-
-
-def refuse_conflicts(layer: Path, index: Index) -> None:
-    """LayerUnusable where a merge left files in conflict: what is written here has no place for them."""
-    if index.conflicted:
-        raise LayerUnusable(
-            layer,
-            f"has files in conflict ({', '.join(sorted(map(os.fsdecode, index.conflicted)))})",
-            "resolve them, `git add` them, and run the cell again",
-        )
-
-
-def names_of(path: RelPath) -> tuple[bytes, ...]:
-    """The names that a tree knows `path` by."""
-    return tuple(map(os.fsencode, parts(path)))
 
 
 def _in_turn(leaves: Mapping[RelPath, Entry | None]) -> list[RelPath]:

@@ -13,8 +13,7 @@ from itertools import islice
 from typing import Protocol
 
 from .definition import RelPath
-from .git_commit import names_of
-from .git_tree import FOLDER, Entry, Path, Read, differing, differs_at, find, tree_of
+from .git_tree import FOLDER, Entry, Path, Read, differing, differs_at, find, names_of, tree_of
 from .store import Changed, CommitId, Identity, LogEntry, Message, found_in
 
 _FEW = 50  # commits to be read one by one

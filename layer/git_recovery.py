@@ -15,14 +15,14 @@ from pathlib import Path
 from .definition import RelPath
 from .disk import FILE_MODE, FOLDER_MODE, Disk, is_temporary
 from .errors import StoreFault
-from .git_commit import names_of, refuse_conflicts, refuse_what_is_under_way
 from .git_files import drop_empty_folders, refuse_link_above
 from .git_index import Index, index_of
 from .git_locks import WAIT, LockFile
 from .git_objects import object_id
 from .git_redo import RedoLog, machine
 from .git_refs import Refs
-from .git_tree import EXECUTABLE_FILE, FILE, Entry, Read, find, tree_of
+from .git_tree import EXECUTABLE_FILE, FILE, Entry, Read, find, names_of, tree_of
+from .git_under_way import refuse_conflicts, refuse_what_is_under_way
 from .journal import Journal
 from .slots import fact
 

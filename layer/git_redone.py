@@ -15,14 +15,13 @@ from pathlib import Path
 from .definition import RelPath
 from .disk import FILE_MODE, FOLDER_MODE, Disk, is_temporary
 from .errors import LayerError, LayerUnusable, StoreBusy
-from .git_commit import names_of
 from .git_files import drop_empty_folders, holds, refuse_link_above
 from .git_index import Index, index_of
 from .git_locks import TURN, LockFile, inode_of
 from .git_objects import OBJECT_MODE, object_file, object_id
 from .git_redo import Redo
 from .git_refs import NOTHING, Refs
-from .git_tree import EXECUTABLE_FILE, FILE, Entry, Read, differing, every_file, find, tree_of
+from .git_tree import EXECUTABLE_FILE, FILE, Entry, Read, differing, every_file, find, names_of, tree_of
 from .journal import Journal
 from .slots import fact
 from .store import CommitId

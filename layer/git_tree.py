@@ -6,11 +6,14 @@ the folders it touches.
 
 from __future__ import annotations
 
+import os
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
+from .definition import RelPath
 from .slots import fact
+from .store import parts
 
 FILE = 0o100644
 EXECUTABLE_FILE = 0o100755
@@ -31,6 +34,11 @@ class Entry:
 
     mode: int
     id: str
+
+
+def names_of(path: RelPath) -> Path:
+    """The names that a tree knows `path` by. ValueError for one that is in no layer."""
+    return tuple(map(os.fsencode, parts(path)))
 
 
 def read_tree(data: bytes) -> dict[bytes, Entry]:
