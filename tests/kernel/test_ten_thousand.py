@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from bench._layers import definitions, made, more
 from tests.layer.plain_layer import PLAIN
 
 from .driver import Kernel
+from .many import definitions, made, more
 
 COUNT = 10_000
 PATIENT = "--PerdureKernel.boot_seconds=280"
