@@ -91,7 +91,7 @@ def handwork(done: Handwork, root: Path) -> Iterator[str]:
     if done.left:
         yield (
             f"changed outside perdure and not committed: {_first(done.left)}; "
-            f"the files are loaded as they are; `git add -A` and `git commit` in {root} keep the change"
+            f"the files are loaded as they are; `git status` in {root} tells what is left to do"
         )
 
 

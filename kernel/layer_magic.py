@@ -75,14 +75,14 @@ def layer(workspace: Workspace, line: str) -> Shown:
     from .shown import Shown
 
     word, _, rest = line.strip().partition(" ")
-    if not word:
-        return layer_views.summary(workspace)
-    if (subcommand := SUBCOMMANDS.get(word)) is None:
-        return Shown(f"%layer knows no {line.strip()!r}. It knows these:\n{layer_help()}")
     try:
+        if not word:
+            return layer_views.summary(workspace)
+        if (subcommand := SUBCOMMANDS.get(word)) is None:
+            return Shown(f"%layer knows no {line.strip()!r}. It knows these:\n{layer_help()}")
         return subcommand.run(workspace, rest.strip())
     except LayerError as error:
-        return Shown(f"%layer {word}: {error}")
+        return Shown(f"%layer {word}".rstrip() + f": {error}")
 
 
 def completions(workspace: Workspace, before: str) -> Iterable[str]:

@@ -211,7 +211,7 @@ TORN = (
 )
 LEFT = (
     "[layer: changed outside perdure and not committed: notes.txt; the files are loaded as they are; "
-    "`git add -A` and `git commit` in LAYER keep the change]"
+    "`git status` in LAYER tells what is left to do]"
 )
 HANDWORK = [
     "[layer: adopted edited, new, changed by hand]",
@@ -390,6 +390,7 @@ def test_a_layer_that_is_deleted_meanwhile(kernel: Kernel) -> None:
     aside = kernel.home.root / "aside"
     kernel.home.layer.rename(aside)
     assert str(kernel.home.layer) in refused(kernel, "while_gone")
+    assert kernel.run("%layer").stdout.startswith("%layer: No such file or directory at ")
     assert not kernel.home.layer.exists()
     aside.rename(kernel.home.layer)
     assert kernel.run("def while_gone():\n    return 1").notices == ["[layer: kept while_gone]"]
