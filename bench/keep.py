@@ -208,7 +208,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=100)
     options = parser.parse_args()
     os.umask(0o077)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         layers = [Layer(Path(folder), count, options.rounds) for count in options.definitions]
         measure(layers, options.rounds)
         for layer in layers:

@@ -52,7 +52,7 @@ def main() -> int:
     parser.add_argument("--definitions", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         path = {"PYTHONPATH": str(ROOT)}
         stock = Kernel(Home(Path(folder) / "stock"), STOCK, **path)
         ours = Kernel(made(Path(folder) / "layer", definitions(options.definitions)), PERDURE, **path)

@@ -91,7 +91,7 @@ def main() -> int:
         "allow_stdin": False,
         "stop_on_error": True,
     }
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         kernels = {
             name: Kernel(Home(Path(folder, str(number))), program)
             for number, (name, program) in enumerate(KERNELS.items())

@@ -119,7 +119,7 @@ def main() -> int:
     if sys.dont_write_bytecode:
         print("PYTHONDONTWRITEBYTECODE is set: every start would compile what it imports", file=sys.stderr)
         return 2
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         return 0 if starts(Path(folder), options.definitions, options.rounds) else 1
 
 
