@@ -24,6 +24,8 @@ from .store import CommitId, Identity
 MANY = 32
 """Objects from which on a commit's are one pack: a file for each takes longer than all else."""
 
+_TRIES = 5  # to put a file into a folder that somebody keeps taking away
+
 OBJECT_MODE = 0o400  # as git's own, without the bits for others: an object never changes
 
 _CRUD = "".join(map(chr, range(33))) + ".,:;<>\"\\'"
@@ -72,8 +74,18 @@ class Objects:
             # An empty file is what a power cut leaves of an object that git wrote without fsync; it would shadow ours.
             if not size_of(path):
                 with told_as_fault(path):
-                    self._disk.make_folder(path.parent)
-                    self._disk.write(path, data, mode=OBJECT_MODE, synced=False, begun_in=self._folder.parent)
+                    self._write(path, data)
+
+    def _write(self, path: Path, data: bytes) -> None:
+        for left in reversed(range(_TRIES)):
+            self._disk.make_folder(path.parent)
+            try:
+                self._disk.write(path, data, mode=OBJECT_MODE, synced=False, begun_in=self._folder.parent)
+            except FileNotFoundError:  # a `git gc` took the folder away between the two, as it was empty
+                if not left:
+                    raise
+            else:
+                return
 
 
 def make_folders(folder: Path, disk: Disk, most: int) -> bool:

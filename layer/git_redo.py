@@ -81,12 +81,17 @@ def read(data: bytes) -> Iterator[tuple[str, Redo]]:
         at += 1
         if not wanted.isdigit() or zlib.crc32(line) != int(wanted):
             continue
-        said = json.loads(line)
-        body = data[end + 1 : end + 1 + sum(said["objects"].values())]
-        if zlib.crc32(body) == said["sum"]:
-            at = end + 1 + len(body)
-            if redo := _as_told(said, body):
-                yield said["machine"], redo
+        try:
+            said = json.loads(line)
+            body = data[end + 1 : end + 1 + sum(said["objects"].values())]
+            if zlib.crc32(body) != said["sum"]:
+                continue
+            redo, there = _as_told(said, body), str(said["machine"])
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
+            continue  # in a form that this perdure does not know
+        at = end + 1 + len(body)
+        if redo is not None:
+            yield there, redo
 
 
 def _as_told(said: dict[str, Any], body: bytes) -> Redo | None:

@@ -168,11 +168,15 @@ class Starting:
         bundle, root = replayed.bundle, replayed.root
         with _without_gc():
             files: Mapping[RelPath, bytes]
+            known: Mapping[RelPath, Known]
             try:
-                files, recipe = bundle.files(), bundle.recipe()
+                files = bundle.files()
                 known = bundle.known(range(len(files)), with_code=False)
+            except Damaged:  # the files tell it too; to load them again, over what they made, could make another thing
+                files, known = replayed.source.files(), {}
+            try:
+                recipe = bundle.recipe()
             except Damaged:  # what nobody can tell any more is loaded anew
-                files = replayed.source.files()
                 return Started(self._boot(files, root, base).run(), files)
             done = Done(recipe, recipe.loaded, replayed.then, output=replayed.output)
             return Started(self._boot(files, root, base, None, known, done).run(), files)

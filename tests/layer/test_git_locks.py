@@ -217,3 +217,18 @@ def test_an_interrupt_waits_until_the_commit_is_whole(store: GitStore, git: Git,
     git.check()
     assert git("log", "-1", "--format=%s") == "keep area\n"
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_folder_of_objects_that_git_takes_away_meanwhile(path: Path, store: GitStore, git: Git) -> None:
+    class Clearing(RealDisk):
+        left = 3
+
+        def make_folder(self, path: Path, *, synced: bool = False) -> None:
+            super().make_folder(path, synced=synced)
+            if path.parent.name == "objects" and self.left and not os.listdir(path):
+                self.left -= 1
+                path.rmdir()
+
+    disk = Clearing()
+    assert GitStore.open(path, author=ADA, disk=disk).commit([Write(RATE, b"RATE = 2\n")], KEEP)
+    git.check()

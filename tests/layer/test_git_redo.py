@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -257,6 +258,18 @@ def test_what_is_damaged_in_the_middle_costs_itself(machine: Machine, redo: Path
     assert (machine.path / RATE).read_bytes() == b"RATE = 1\n"
     git.check(f"?? {LATER}\n")  # to be adopted
     assert redo.read_bytes() == b""
+
+
+@pytest.mark.parametrize(
+    "line", [b'{"machine": 3}', b'{"machine": [], "objects": 1}', b'{"machine": "", "objects": {}}']
+)
+def test_what_another_version_may_write_is_passed_over(machine: Machine, redo: Path, line: bytes) -> None:
+    before = redo.read_bytes()
+    redo.write_bytes(b"%s %d\n" % (line, zlib.crc32(line)) + before)
+    machine.keep(Write(LATER, b"LATER = 1\n"))
+    machine.cut_power(all_lost)
+    machine.store().recover()
+    assert machine.now == machine.files
 
 
 @pytest.mark.parametrize("how", ["link", "writable", "pipe"])
