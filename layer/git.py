@@ -159,6 +159,7 @@ class GitStore:
             return True
         with self._turn():
             if not self._redo.has_grown():
+                self._redo.restore(lambda name: self._reader.has(CommitId(name)))
                 self._redo.empty()
         return True
 

@@ -15,7 +15,7 @@ import os
 import re
 import stat
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
 from functools import lru_cache
 from pathlib import Path
@@ -24,7 +24,7 @@ from typing import Any
 from .definition import RelPath
 from .disk import Disk
 from .git_locks import REDO
-from .git_objects import object_file
+from .git_objects import OBJECT_MODE, object_file
 from .git_tree import Entry
 from .journal import Journal, size_of, told_as_fault
 from .slots import fact
@@ -227,6 +227,19 @@ class RedoLog:
             self._left.pop(path, None)
             if path.parent.parent == self._objects:
                 self._synced.add(path)
+
+    def restore(self, is_known: Callable[[str], bool]) -> None:
+        """Write the loose objects again that are gone and that git has nowhere else.
+
+        A `git gc --prune=now` takes what no ref names yet, of a commit that was being made just then.
+        """
+        with told_as_fault(self.path):
+            for _, redo in read(self.path.read_bytes()) if self.size else ():
+                for name, data in redo.objects.items():
+                    file = object_file(self._objects, name)
+                    if "/" not in name and not file.exists() and not is_known(name):
+                        self._disk.make_folder(file.parent, synced=True)
+                        self._disk.write(file, data, mode=OBJECT_MODE)
 
     def settle(self) -> None:
         """Have on disk, where it belongs, all that is promised here; nothing is promised then.

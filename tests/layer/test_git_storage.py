@@ -18,7 +18,7 @@ from perdure.layer.git import GitStore
 from perdure.layer.git_objects import not_before
 from perdure.layer.store import Change, CommitId, Remove, Write
 
-from .git_cli import AREA, KEEP, RATE, Git, opened, put
+from .git_cli import AREA, KEEP, RATE, Git, opened, put, settled
 
 pytestmark = pytest.mark.usefixtures("no_git_configuration")
 
@@ -162,3 +162,16 @@ def test_history_where_commits_by_hand_are_older_than_those_before(
     store.commit([Write(RATE, b"RATE = 1\n")], KEEP)
     assert [entry.id for entry in store.log()] == git("log", "--format=%H").split()
     assert [entry.id for entry in store.log(since=heard)] == git("log", "--format=%H", f"{heard}..").split()
+
+
+def test_what_git_took_of_a_commit_that_was_being_made_is_written_again(store: GitStore, git: Git, path: Path) -> None:
+    store.commit([Write(RATE, b"RATE = 2\n")], KEEP)
+    blob = git("rev-parse", f"HEAD:{RATE}").strip()
+    (path / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    settled(store)
+    git.check()
+    store.commit([Write(RATE, b"RATE = 3\n")], KEEP)
+    git("gc", "--quiet")
+    settled(store)
+    git.check()
+    assert not list(path.glob(".git/objects/??/*"))
