@@ -101,7 +101,8 @@ class Race:
             left = [*cell.parts]
             writer.send("cell", cell.text)
             while (said := writer.answer())[0] == "told":
-                self._settle(ledger, left.pop(0), f"kernel {initial}", done=True)
+                part = left.pop(0)
+                self._settle(ledger, part, f"kernel {initial}", done=stands(part, said[1]))
             for part in left:
                 self._settle(ledger, part, f"kernel {initial}", done=stands(part, said[1]))
 

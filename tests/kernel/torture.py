@@ -184,23 +184,24 @@ class Torture:
         left = list(parts)
         try:
             while (said := self._writers[number].answer())[0] == "told":
-                self._acknowledge(number, left.pop(0))
+                self._judge(number, left.pop(0), said[1])
         except Died:
             self.story.append(f"kernel {number} died with {len(left)} parts of {len(parts)} unanswered")
             return
         self._took(_pace(task), begun)
         self._calls[_pace(task)] += 0.2 * (self._writers[number].calls - self._calls[_pace(task)])
         for part in left:
-            if stands(part, said[1]):
-                self._acknowledge(number, part)
-            else:
-                self.ledger.refuse(part)
-                self.tally.refused += 1
-                self.story.append(f"kernel {number} refused: {said[1]}")
+            self._judge(number, part, said[1])
 
-    def _acknowledge(self, number: int, part: Attempt) -> None:
-        self.ledger.acknowledge(part)
-        self.story.append(f"kernel {number} acknowledged {[*part.kept]} {[*part.forgot]}")
+    def _judge(self, number: int, part: Attempt, said: dict[str, list[str]]) -> None:
+        """Note whether it was acknowledged, by what its writer said so far."""
+        if stands(part, said):
+            self.ledger.acknowledge(part)
+            self.story.append(f"kernel {number} acknowledged {[*part.kept]} {[*part.forgot]}")
+        else:
+            self.ledger.refuse(part)
+            self.tally.refused += 1
+            self.story.append(f"kernel {number} refused: {said}")
 
     def _by_hand(self) -> None:
         what = self._hand.act(alone=not self._writers)

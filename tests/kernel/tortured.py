@@ -24,6 +24,7 @@ from typing import Any, Literal, TypeAlias
 
 from perdure.kernel.later import Later
 from perdure.kernel.layer_changes import undo
+from perdure.kernel.report import Report
 from perdure.kernel.wire import Notices, Request, RequestKind
 from perdure.kernel.workspace import Workspace
 from perdure.layer.disk import Disk, RealDisk, is_temporary
@@ -126,6 +127,7 @@ class Tortured:
         self._connection = connection
         self._disk = disk
         self._space: dict[str, object] = {"__name__": "__main__", "told": self._told}
+        self._report: Report | None = None  # of the cell that runs, or ran last
         self._workspace = Workspace(self._space, ambient=dict(self._space))
         self._request = Request(RequestKind.AGENT, Notices.ALL)
         self._count = 0
@@ -157,6 +159,7 @@ class Tortured:
         workspace, nodes = self._workspace, ast.parse(text).body
         cell = workspace.open_cell(self._request, text, self._count)
         token = workspace.cell.set(cell)
+        self._report = cell.report
         if workspace.may_touch(nodes, text):
             workspace.waking.load_for_code(text)
         cell.enter(len(nodes))
@@ -173,18 +176,7 @@ class Tortured:
         workspace.cell.reset(token)
         # When the reply is out, what follows it may be done; here it is done first, so that it can be killed as well.
         workspace.replied()
-        gives = {
-            kind.__name__: [
-                name for each in report.outcomes if isinstance(each, kind) for name in each.definition.gives
-            ]
-            for kind in (Kept, Unchanged)
-        }
-        return {
-            "kept": gives["Kept"],
-            "unchanged": gives["Unchanged"],
-            "forgot": [each.name for each in report.outcomes if isinstance(each, Forgotten)],
-            "said": report.lines(Notices.ALL),
-        }
+        return _outcomes(report)
 
     def undo(self) -> str:
         """`%layer undo`."""
@@ -211,8 +203,23 @@ class Tortured:
         self._disk.end()
 
     def _told(self) -> None:
-        """For cells: tell that they have come so far."""
-        self._connection.send(("told", None))
+        """For cells: tell that they have come so far, and what became of what was before."""
+        assert self._report is not None
+        self._connection.send(("told", _outcomes(self._report)))
+
+
+def _outcomes(report: Report) -> dict[str, list[str]]:
+    """What a cell came to so far, by names, and what is said of it."""
+    gives = {
+        kind.__name__: [name for each in report.outcomes if isinstance(each, kind) for name in each.definition.gives]
+        for kind in (Kept, Unchanged)
+    }
+    return {
+        "kept": gives["Kept"],
+        "unchanged": gives["Unchanged"],
+        "forgot": [each.name for each in report.outcomes if isinstance(each, Forgotten)],
+        "said": report.lines(Notices.ALL),
+    }
 
 
 def _value(found: object) -> object:
