@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from .definition import RelPath
@@ -72,7 +72,7 @@ def take_back(layer: Path, data: bytes, disk: Disk, refs: Refs, read: Read, redo
     note = Note.read(data)
     if note is None:
         return
-    for leftover in _leftovers(layer, note):
+    for leftover in leftovers(layer, f"perdure-{note.token}*.spare", note.blobs):
         disk.remove(leftover)
     if note.machine != machine():
         return  # before a power cut: no file was written for it, else `git_redo` would tell of it
@@ -104,12 +104,13 @@ def _is_ours(lock: Path, note: bytes) -> bool:
         return False
 
 
-def _leftovers(layer: Path, note: Note) -> Iterator[Path]:
+def leftovers(layer: Path, spares: str, paths: Iterable[RelPath]) -> Iterator[Path]:
+    """What dead commits of `paths` left in the midst of writing: the spares of that pattern, and temporary files."""
     git = layer / ".git"
-    yield from git.glob(f"perdure-{note.token}*.spare")
+    yield from git.glob(spares)
     heads = git / "refs" / "heads"
     folders = {git, heads, *git.glob("objects/??"), *(path for path in heads.rglob("*") if path.is_dir())}
-    for folder in folders | {(layer / path).parent for path in note.blobs}:
+    for folder in folders | {(layer / path).parent for path in paths}:
         if folder.is_dir():
             yield from (path for path in folder.iterdir() if is_temporary(path.name))
 

@@ -13,12 +13,13 @@ from itertools import pairwise
 from pathlib import Path
 
 from .definition import RelPath
-from .disk import FILE_MODE, FOLDER_MODE, Disk, is_temporary
+from .disk import FILE_MODE, FOLDER_MODE, Disk
 from .errors import LayerError, LayerUnusable, StoreBusy
 from .git_files import drop_empty_folders, holds, refuse_link_above
 from .git_index import Index, index_of
 from .git_locks import TURN, LockFile, inode_of
 from .git_objects import OBJECT_MODE, object_file, object_id
+from .git_recovery import leftovers
 from .git_redo import Redo
 from .git_refs import NOTHING, Refs
 from .git_tree import EXECUTABLE_FILE, FILE, Entry, Read, differing, every_file, find, names_of, tree_of
@@ -55,7 +56,7 @@ def redo(layer: Path, promised: Sequence[Redo], disk: Disk, refs: Refs, read: Re
     for lock in (git / "index.lock", *(git / "refs" / "heads").rglob("*.lock")):
         if _is_of_kernel(lock, git):
             disk.remove(lock)
-    for leftover in _leftovers(layer, promised):
+    for leftover in leftovers(layer, "perdure-*.spare", [path for each in promised for path in each.files]):
         disk.remove(leftover)
     for each in promised:
         for name, data in each.objects.items():
@@ -101,16 +102,6 @@ def _is_of_kernel(lock: Path, git: Path) -> bool:
         return False
     with open(lock, "rb") as file:
         return inode == inode_of(git / TURN) or file.read(10) == b'{"token": '
-
-
-def _leftovers(layer: Path, promised: Sequence[Redo]) -> Iterator[Path]:
-    git = layer / ".git"
-    yield from git.glob("perdure-*.spare")
-    heads = git / "refs" / "heads"
-    folders = {git, heads, *git.glob("objects/??"), *(path for path in heads.rglob("*") if path.is_dir())}
-    for folder in folders | {(layer / path).parent for each in promised for path in each.files}:
-        if folder.is_dir():
-            yield from (path for path in folder.iterdir() if is_temporary(path.name))
 
 
 def _have(file: Path, name: str, wanted: bytes, disk: Disk) -> None:

@@ -66,12 +66,7 @@ def tree_of(commit: str | None, read: Read) -> str | None:
 
 def find(tree: str | None, path: Path, read: Read) -> Entry | None:
     """What `path` stands for in `tree`; None where it is not there."""
-    entry = Entry(FOLDER, tree) if tree else None
-    for name in path:
-        if entry is None or entry.mode != FOLDER:
-            return None
-        entry = read_tree(read(entry.id)).get(name)
-    return entry
+    return Trees(read).find(tree, path)
 
 
 def differs_at(one: str | None, other: str | None, path: Path, read: Read) -> bool:

@@ -383,14 +383,18 @@ def test_where_only_the_look_differs_the_next_start_looks_the_quick_way_again(st
 # A part of it that is damaged.
 
 
-@pytest.mark.parametrize("part", range(1, 5))
-def test_a_part_that_is_damaged_costs_time_alone(starts: Starts, part: int) -> None:
+def damage(starts: Starts, part: int) -> None:
     bundle = Bundle.read(starts.bundle)
     assert bundle is not None
     at, size, _ = bundle._parts[part]
     data = bytearray(starts.bundle.read_bytes())
     data[at + size // 2] ^= 1
     starts.bundle.write_bytes(data)
+
+
+@pytest.mark.parametrize("part", range(1, 5))
+def test_a_part_that_is_damaged_costs_time_alone(starts: Starts, part: int) -> None:
+    damage(starts, part)
     kernel = complete(starts.start())
     assert {definition.key for definition, _ in kernel.layer.report.live} == {"area", "ring", "RATE"}
     assert kernel.namespace["ring"](4) == (3 * 4) ** 0.5
@@ -403,12 +407,7 @@ def test_what_was_loaded_is_not_loaded_again_for_want_of_a_part(tmp_path: Path, 
     file = "class K:\n    @property\n    def p(self):\n        return 1\n"
     starts = Starts(tmp_path, {"classes/k/K.py": file, "functions/p/property.py": hides})
     starts.prepare()
-    bundle = Bundle.read(starts.bundle)
-    assert bundle is not None
-    at, size, _ = bundle._parts[part]
-    data = bytearray(starts.bundle.read_bytes())
-    data[at + size // 2] ^= 1
-    starts.bundle.write_bytes(data)
+    damage(starts, part)
     kernel = complete(starts.start())
     assert kernel.namespace["K"]().p == 1
     assert kernel.namespace["property"](None) == "another"
